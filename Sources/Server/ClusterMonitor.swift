@@ -37,12 +37,12 @@ struct ClusterMonitor: Service {
                 number += 1
             } while (try? await Task.sleep(for: Self.pause)) != nil
         }
-        await live.now.pipelines.giveBackCalls()
+        await live.now.graph.giveBackCalls()
         try? await cluster.checkOut()
     }
 
     private func read(since position: ChangePosition?) async throws(StorageError) -> ChangePosition {
-        let (services, begin) = (live.now.pipelines, Timestamp.now)
+        let (services, begin) = (live.now.graph, Timestamp.now)
         var page = try await cluster.store.changes(since: position)
         record(ClockDifference(of: page.time, readBetween: begin, and: .now))
         try await services.apply(page, from: store)

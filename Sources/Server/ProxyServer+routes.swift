@@ -68,7 +68,7 @@ struct OperationsRoutes: Sendable {
         }
         router.get("/v1/customers") { request, context in
             let token = request.uri.queryParameters["appAccountToken"].map(String.init)
-            let (views, target) = (endpoint.live.now.pipelines.customerView, OperationTarget(request))
+            let (views, target) = (endpoint.live.now.graph.customerView, OperationTarget(request))
             return await endpoint.respond(to: request, context) { [operations] () async throws(OperationError) in
                 try await operations.customers(withToken: token, views, target)
             }
@@ -96,7 +96,7 @@ struct OperationsRoutes: Sendable {
     }
 
     /// The operations of the configuration in use.
-    private var operations: AppOperations { endpoint.live.now.pipelines.operations }
+    private var operations: AppOperations { endpoint.live.now.graph.operations }
 }
 
 extension OperationTarget {

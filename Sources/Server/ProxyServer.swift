@@ -62,7 +62,7 @@ package struct ProxyServer: Service {
     ///   - onListening: Called once, when all listeners accept connections.
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
     package init(
-        settings: ProxyConfiguration, pipelines: ServiceGraph, store: (any Store)? = nil, shadow: Shadow? = nil,
+        settings: ProxyConfiguration, graph: ServiceGraph, store: (any Store)? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: CircuitBreakingTransport? = nil, version: String,
         requests: HTTPMetrics = HTTPMetrics(),
         state: LifecycleState = LifecycleState(), bodies: RequestBodyBudget? = nil,
@@ -70,11 +70,11 @@ package struct ProxyServer: Service {
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) throws(ConfigurationError) {
-        live = try ReloadableState(settings: settings, pipelines: pipelines)
+        live = try ReloadableState(settings: settings, graph: graph)
         (self.store, self.shadow, self.forwarder, self.upstream) = (store, shadow, forwarder, upstream)
         (self.version, self.requests, self.state) = (version, requests, state)
         history = TrafficHistory { [live] in
-            TrafficSample(of: live.now.pipelines, age: .now - state.startedAt)
+            TrafficSample(of: live.now.graph, age: .now - state.startedAt)
         }
         self.timeouts = timeouts
         self.logger = logger
@@ -87,12 +87,12 @@ package struct ProxyServer: Service {
     /// Takes effect with the next request, for responses as well as for background work.
     ///
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used. Then nothing is applied.
-    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) throws(ConfigurationError) {
-        try live.exchange(settings: settings, pipelines: pipelines)
+    package func apply(_ settings: ProxyConfiguration, _ graph: ServiceGraph) throws(ConfigurationError) {
+        try live.exchange(settings: settings, graph: graph)
         checkCertificate()
         checkKeys()
-        shadow?.apply(settings, pipeline: pipelines.verifyReceipt)
-        if let forwarding = pipelines.forwarding { forwarder?.apply(settings, forwarding) }
+        shadow?.apply(settings, service: graph.verifyReceipt)
+        if let forwarding = graph.forwarding { forwarder?.apply(settings, forwarding) }
     }
 
     /// - Throws: `ConfigurationError` if a configured address cannot be listened on.

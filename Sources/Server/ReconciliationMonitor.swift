@@ -34,7 +34,7 @@ struct ReconciliationMonitor: Service {
         let schedule = ReconciliationSchedule(time: settings.time)
         let progress = ReconciliationProgress()
         let reconciliation = Reconciliation(
-            receiver: live.now.pipelines.notifications, store: store, window: settings.window, progress: progress)
+            receiver: live.now.graph.notifications, store: store, window: settings.window, progress: progress)
         do throws(StorageError) {
             let last = try await store.reconciliations.lastReconciliation()
             guard schedule.isDue(after: last, at: .now) else { return }
@@ -54,7 +54,7 @@ struct ReconciliationMonitor: Service {
         repeat {
             guard store.isOpen else { continue }
             let reconciliation = Reconciliation(
-                receiver: live.now.pipelines.notifications, store: store, window: 0,
+                receiver: live.now.graph.notifications, store: store, window: 0,
                 progress: ReconciliationProgress(), failures: failures)
             guard let counts = (try? await reconciliation.lookUpWaiting()) ?? nil,
                 counts.row.customers + counts.unknown + counts.row.failed > 0
@@ -74,7 +74,7 @@ struct ReconciliationMonitor: Service {
             // Another server has the lease.
             guard progress.hasBegun else { continue }
             var metadata: Logger.Metadata = ["result": "\(progress.now.text)"]
-            let waits = live.now.pipelines.budgets.compactMap(\.waits)
+            let waits = live.now.graph.budgets.compactMap(\.waits)
             if !waits.isEmpty { metadata["waitsFor"] = "\(waits.joined(separator: "; "))" }
             logger.notice("reconciliation is running", metadata: metadata)
         }

@@ -54,12 +54,12 @@ package struct ServerAssembly: Sendable {
         await graph.whenLoaded()
 
         // What goes on beside requests, and the listeners.
-        let shadow = Shadow(settings: settings, pipeline: graph.verifyReceipt, store: store, logger: logger)
+        let shadow = Shadow(settings: settings, service: graph.verifyReceipt, store: store, logger: logger)
         let forwarder = Forwarder(
             settings: settings, context: graph.forwarding, transport: transport, tables: settings.tables,
             logger: logger)
         server = try ProxyServer(
-            settings: settings, pipelines: graph, store: store, shadow: shadow, forwarder: forwarder,
+            settings: settings, graph: graph, store: store, shadow: shadow, forwarder: forwarder,
             upstream: upstream, version: version, bodies: bodies, descriptors: descriptors, logger: logger,
             onListening: onListening)
     }
@@ -82,7 +82,7 @@ package struct ServerAssembly: Sendable {
                 services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: serviceLogger))
         let result = await Result { try await group.run() }
         await transport.shutDown()
-        await server.live.now.pipelines.finishWriting()
+        await server.live.now.graph.finishWriting()
         // Closing copies the write-ahead log into the file.
         if let failure = await store?.close() {
             logger.warning(
@@ -122,7 +122,7 @@ extension ProxyServer {
             AccountTokenMonitor(store: store, logger: logger),
         ]
         return services
-            + (live.now.pipelines.cluster.map {
+            + (live.now.graph.cluster.map {
                 [ClusterMonitor(cluster: $0, store: store, live: live, logger: logger)]
             } ?? [])
     }
@@ -130,7 +130,7 @@ extension ProxyServer {
     /// Fetches the notifications that the store lacks: every five seconds, and a minute after an attempt that failed.
     private func gapFiller(_ store: any Store) -> PeriodicService {
         PeriodicService {
-            let receiver = live.now.pipelines.notifications
+            let receiver = live.now.graph.notifications
             let outcome = await NotificationGapFiller(receiver: receiver, store: store, logger: logger).fill()
             return Duration.seconds(outcome == .failed ? 60 : 5).atTestSpeed()
         }

@@ -26,7 +26,7 @@ struct ErasureMonitor: Service {
                     let now = try await store.personalData.lastErasure()
                     isLogged = false
                     guard now != last else { continue }
-                    try await live.now.pipelines.invalidateErasedCustomers(in: store)
+                    try await live.now.graph.invalidateErasedCustomers(in: store)
                     shadow?.removePairs()
                     last = now
                     logger.notice("customer data was erased from the store; in-memory caches cleared")
@@ -65,7 +65,7 @@ struct ConsumptionMonitor: Service {
 
     private func settle() async {
         // Without a store there is nothing to do; the code that opens it logs failures.
-        guard store.isOpen, let decisions = live.now.pipelines.operations.refundDecisions else { return }
+        guard store.isOpen, let decisions = live.now.graph.operations.refundDecisions else { return }
         do throws(StorageError) {
             let settled = try await TaskLease.whileHolding(.refundDecisions, in: store.leases) {
                 isHeld throws(StorageError) in

@@ -13,8 +13,6 @@ package final class StoreMetrics: Sendable {
     private let lastWriteFailed = Atomic<Bool>(false)
     private let lastReadFailed = Atomic<Bool>(false)
 
-    package init() {}
-
     /// `true` if the last write or the last read failed.
     package var isFailing: Bool {
         lastWriteFailed.load(ordering: .relaxed) || lastReadFailed.load(ordering: .relaxed)

@@ -25,7 +25,6 @@ final class CurlCommandQueue: Sendable {
         var isWaiting = false
         var isClosed = false
         var hasEnded = false
-        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
         /// Returns true if the event loop must be woken.
         mutating func enqueue(_ message: Message) -> Bool {
@@ -37,6 +36,8 @@ final class CurlCommandQueue: Sendable {
 
     private let state = Mutex(State())
     private let pipe = WakeUpPipe()
+    /// Ends with the last call of the event loop.
+    let end = Latch<Void>()
 
     // MARK: Callers
 
@@ -66,16 +67,6 @@ final class CurlCommandQueue: Sendable {
         if isWoken { pipe.wake() }
     }
 
-    func waitForEnd() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if !state.hasEnded { state.waitingForEnd.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
-    }
-
     // MARK: Event loop
 
     /// The descriptor that is readable when the event loop is woken; -1 if the system has none left.
@@ -101,22 +92,13 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Rejects new submissions. Returns the messages that were never processed.
+    /// Rejects new messages. Returns those that were never processed.
     func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
+            state.hasEnded = true
             defer { state.messages = [] }
             return state.messages
         }
-    }
-
-    /// Resumes the callers of `waitForEnd`. The last call of the event loop.
-    func signalEnd() {
-        let waiting = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waitingForEnd = [] }
-            return state.waitingForEnd
-        }
-        for continuation in waiting { continuation.resume() }
     }
 }

@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import ReceiptBridgeCCurl
 
 /// The event loop that performs the actions of the schedule on its own thread.
@@ -43,7 +44,7 @@ struct CurlEventLoop: ~Copyable {
             let host = submission.request.url.host
             submission.continuation.resume(returning: .failure(TransportError(.shutDown, at: host, reason)))
         }
-        commandQueue.signalEnd()
+        commandQueue.end.end(())
     }
 
     private init(

@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Synchronization
 
 /// An HTTP transport based on libcurl. One thread drives all exchanges; tasks wait without blocking a thread.
@@ -59,7 +60,7 @@ package final class CurlTransport: HTTPTransport {
     /// thread.
     package func shutDown(grace: Duration) async {
         commandQueue.stop(at: .now + grace)
-        await commandQueue.waitForEnd()
+        await commandQueue.end.wait()
         // The thread has ended its work, so joining it does not block.
         if !isJoined.exchange(true, ordering: .acquiringAndReleasing) { thread.join() }
     }

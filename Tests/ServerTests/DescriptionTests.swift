@@ -35,7 +35,7 @@ struct DescriptionTests {
         let logger = Logger.silent
         let server = try ProxyServer(
             settings: settings,
-            pipelines: try ServiceGraph(settings: settings, transport: nil, tables: .bundled, logger: logger),
+            graph: try ServiceGraph(settings: settings, transport: nil, tables: .bundled, logger: logger),
             version: "1.2.3", logger: logger
         ) { _ in }
         return server.routes

@@ -120,7 +120,7 @@ struct FaultMatrixTests {
         var stage: Stage
         let curl: CurlTransport
 
-        func pipeline(
+        func service(
             at url: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
         ) throws -> VerifyReceiptService {
             var app = AppConfiguration(of: stage.api)
@@ -142,14 +142,14 @@ struct FaultMatrixTests {
 
         /// Sends requests without a fault until their results are stored.
         func learn(_ bodies: [[UInt8]]) async throws {
-            let pipeline = try pipeline(deadline: .seconds(60), curl)
+            let service = try service(deadline: .seconds(60), curl)
             for body in bodies {
-                let reply = await pipeline.answer(body: body, route: .auto)
+                let reply = await service.answer(body: body, route: .auto)
                 #expect(reply.answer.status == .valid, "\(order)")
                 if order.contains(.api) {
                     #expect(
                         await eventually {
-                            await pipeline.answer(body: body, route: .auto, sources: [.stored]).source == .stored
+                            await service.answer(body: body, route: .auto, sources: [.stored]).source == .stored
                         })
                 }
             }
@@ -205,13 +205,13 @@ struct FaultMatrixTests {
     /// Sends both receipts to a proxy.
     private func ask(_ bodies: [[UInt8]], of bridge: TestProxy, _ fault: Fault) async throws {
         let counting = ScriptedAppStore { _ in .received(by: bridge.curl) }
-        let pipeline = try bridge.pipeline(
+        let service = try bridge.service(
             at: fault.url?(bridge.stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
             CircuitBreakingTransport(counting))
         let name = "\(fault.name): \(bridge.order)"
         for body in bodies {
             let began = ContinuousClock.now
-            let reply = await pipeline.answer(body: body, route: .auto)
+            let reply = await service.answer(body: body, route: .auto)
             let elapsed = ContinuousClock.now - began
             // Each receipt has an active subscription and a source that knows it.
             #expect(reply.answer.status == .valid, "\(name)")
@@ -249,9 +249,9 @@ struct FaultMatrixTests {
                     isUp ? [] : [SimulatedFault(.status(503)), SimulatedFault(.status(503), endpoint: "serverAPI")])
                 try await concurrently(bridges) { bridge in
                     // Long enough for all requests of a busy machine.
-                    let pipeline = try bridge.pipeline(deadline: .seconds(60), bridge.curl)
+                    let service = try bridge.service(deadline: .seconds(60), bridge.curl)
                     try await concurrently(forms) { form in
-                        let status = await pipeline.answer(body: form.body, route: .auto).answer.status.rawValue
+                        let status = await service.answer(body: form.body, route: .auto).answer.status.rawValue
                         // A receipt whose bundle id cannot be read belongs to an unknown app: it is forwarded.
                         let sources = form.namesItsApp ? bridge.order : AppConfiguration(bundleId: nil).answer
                         let expected = isUp && sources.contains(.apple) ? 0 : 21005
@@ -271,17 +271,17 @@ struct FaultMatrixTests {
             let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
             let bodies = try stage.bodies
             let guarded = CircuitBreakingTransport(curl)
-            let pipeline = try bridge.pipeline(deadline: .seconds(5), guarded)
+            let service = try bridge.service(deadline: .seconds(5), guarded)
             stage.set([SimulatedFault(.status(503))])
             let padding = #"{"note":""# + String(repeating: "x", count: 40_000) + #"","#
             let padded = Array(padding.utf8) + bodies[0].dropFirst()
             for body in [Array(#"{"receipt-data":"MIIBAAAA"}"#.utf8), padded] {
                 // Three attempts each.
-                async let other = pipeline.answer(body: body, route: .auto)
-                _ = await (pipeline.answer(body: body, route: .auto), other)
+                async let other = service.answer(body: body, route: .auto)
+                _ = await (service.answer(body: body, route: .auto), other)
             }
             #expect(guarded.states.map(\.state) == [.closed])
-            for _ in 0..<2 { _ = await pipeline.answer(body: bodies[0], route: .auto) }
+            for _ in 0..<2 { _ = await service.answer(body: bodies[0], route: .auto) }
             #expect(guarded.states.map(\.state) == [.open])
             await store.close()
         }

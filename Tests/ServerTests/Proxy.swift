@@ -89,12 +89,12 @@ final class Proxy: Sendable {
         let guarded = options.isGuarded ? CircuitBreakingTransport(transport) : nil
         // As in the program, requests are served even if the store is unavailable.
         let bridgeStore = settings.store?.path.flatMap { try? SQLiteStore(path: $0) }
-        let pipelines = try ServiceGraph(
+        let graph = try ServiceGraph(
             settings: settings, transport: guarded ?? transport, store: bridgeStore, tables: .bundled, logger: logger,
             now: { SharedSimulator.noon })
-        await pipelines.whenLoaded()
+        await graph.whenLoaded()
         let shadow = Shadow(
-            settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
+            settings: settings, service: graph.verifyReceipt, store: bridgeStore, logger: logger,
             queueCapacity: options.comparisons, repeatDelay: .milliseconds(100), now: { SharedSimulator.noon })
         var forwarding = Forwarder.Options()
         forwarding.timeout = options.delivery
@@ -102,11 +102,11 @@ final class Proxy: Sendable {
         forwarding.grace = .milliseconds(100)
         forwarding.schedule = options.schedule
         let forwarder = Forwarder(
-            settings: settings, context: pipelines.forwarding, transport: transport, tables: .bundled, logger: logger,
+            settings: settings, context: graph.forwarding, transport: transport, tables: .bundled, logger: logger,
             options: forwarding, now: { SharedSimulator.noon })
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
         let server = try ProxyServer(
-            settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
+            settings: settings, graph: graph, store: bridgeStore, shadow: shadow, forwarder: forwarder,
             upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: options.timeouts, logger: logger
         ) {
             bound.yield($0)

@@ -339,13 +339,13 @@ struct EventStoreTests {
         // Another server has taken the next sequence, and does not commit before a later one did.
         try await client.transaction { transaction in
             _ = try await transaction.run([
-                PostgreSQLQuery(
+                SQLStatement(
                     """
                     SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int, (last_value >> 10)::int)
                     FROM eventSequence
                     """),
-                PostgreSQLQuery("SELECT set_config('receipt_bridge.event', nextval('eventSequence')::text, true)"),
-                PostgreSQLQuery(
+                SQLStatement("SELECT set_config('receipt_bridge.event', nextval('eventSequence')::text, true)"),
+                SQLStatement(
                     """
                     INSERT INTO events (sequence, time, app, environment, customer, type, body)
                     VALUES (current_setting('receipt_bridge.event')::bigint + 1, 0, 'com.example.app', 'Production',

@@ -39,7 +39,7 @@ struct PostgreSQLStoreTests {
             for _ in 0..<50 {
                 _ = try await client.run(PostgreSQLStore.createStepTable)
                 // The next server creates it again.
-                _ = try await client.query(PostgreSQLQuery("DROP TABLE IF EXISTS schemaStep"))
+                _ = try await client.query(SQLStatement("DROP TABLE IF EXISTS schemaStep"))
             }
             await client.close()
         }
@@ -82,7 +82,7 @@ struct PostgreSQLStoreTests {
         let (old, new) = (try await TestSchema(), try await TestSchema())
         let client = PostgreSQLClient(old.configuration)
         let statements = try StoreSamples.tables(of: "0.1.0.postgresql").split(separator: ";\n")
-        _ = try await client.run(statements.map { PostgreSQLQuery(String($0)) })
+        _ = try await client.run(statements.map { SQLStatement(String($0)) })
         await client.close()
         for schema in [old, new] { await (try PostgreSQLStore(schema.configuration, place: schema.name)).close() }
         let (expected, found) = (try await shape(of: new), try await shape(of: old))

@@ -40,7 +40,7 @@ final class TestSchema: Sendable {
     @discardableResult
     func run(_ sql: String) async throws -> PostgreSQLResult {
         let client = PostgreSQLClient(configuration)
-        let result = try await client.query(PostgreSQLQuery(sql))
+        let result = try await client.query(SQLStatement(sql))
         await client.close()
         return result
     }
@@ -54,7 +54,7 @@ final class TestSchema: Sendable {
     @discardableResult
     private static func run(_ sql: String) async throws -> PostgreSQLResult {
         let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: try parameters(), connections: 1))
-        let result = try await client.query(PostgreSQLQuery(sql), within: .seconds(60))
+        let result = try await client.query(SQLStatement(sql), within: .seconds(60))
         await client.close()
         return result
     }

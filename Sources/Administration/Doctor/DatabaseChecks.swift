@@ -63,7 +63,7 @@ struct DatabaseChecks {
     private func checks(_ client: PostgreSQLClient) async throws(PostgreSQLError) -> [CheckResult] {
         let begin = now()
         let clock = try await client.query(
-            PostgreSQLQuery("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
+            SQLStatement("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
         let end = now()
         let facts = try DatabaseFacts(await client.query(DatabaseFacts.query))
         let time = Timestamp(milliseconds: try clock.rows[0].integer(0))
@@ -72,12 +72,12 @@ struct DatabaseChecks {
         let steps: PostgreSQLResult? = if facts.hasTables { try await client.query(DatabaseFacts.steps) } else { nil }
         results.append(try Self.schema(steps))
         if facts.hasTables {
-            let rows = try await client.query(PostgreSQLQuery(LookupNeed.counts(at: now()))).rows
+            let rows = try await client.query(SQLStatement(LookupNeed.counts(at: now()))).rows
             var counts: [String: Int64] = [:]
             for row in rows { counts[try row.text(0)] = try row.integer(1) }
-            let complete = try await client.query(PostgreSQLQuery(LookupNeed.completeCustomers(at: now()))).rows
+            let complete = try await client.query(SQLStatement(LookupNeed.completeCustomers(at: now()))).rows
             results += Doctor.customers(try complete.first?.integer(0) ?? 0) + Doctor.lookups(counts, of: keyedApps)
-            let shared = try await client.query(PostgreSQLQuery(SharedIdentifiers.query)).rows
+            let shared = try await client.query(SQLStatement(SharedIdentifiers.query)).rows
             results += Doctor.sharedIdentifiers(
                 try shared.map { (row) throws(PostgreSQLError) in try row.text(0) }, of: settings)
         }

@@ -17,7 +17,7 @@ struct DatabaseFacts {
     /// The port that the server listens on; `nil` for a Unix socket.
     let port: Int64?
 
-    static let query = PostgreSQLQuery(
+    static let query = SQLStatement(
         """
         SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery(),
             current_setting('transaction_read_only') = 'on', current_setting('default_transaction_isolation'),
@@ -27,7 +27,7 @@ struct DatabaseFacts {
         """)
 
     /// The applied schema steps: the name, and whether versions without the step can use the store.
-    static let steps = PostgreSQLQuery("SELECT name, isCompatible FROM schemaStep")
+    static let steps = SQLStatement("SELECT name, isCompatible FROM schemaStep")
 
     init(_ result: PostgreSQLResult) throws(PostgreSQLError) {
         guard let row = result.rows.first else { throw PostgreSQLError(.failed, "the server returned no row") }

@@ -8,8 +8,6 @@ package struct ListResult: Sendable, Hashable {
     package let line: [UInt8]
     /// `false` if the App Store or a limit refused the item, or does not know it.
     package let isSuccess: Bool
-
-    package init(line: [UInt8], isSuccess: Bool) { (self.line, self.isSuccess) = (line, isSuccess) }
 }
 
 /// The progress of a run over a list.

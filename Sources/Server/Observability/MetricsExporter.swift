@@ -9,7 +9,7 @@ import ReceiptBridgeTransport
 struct MetricsExporter: Sendable {
     let server: ProxyServer
 
-    private var pipelines: ServiceGraph { server.pipelines }
+    private var graph: ServiceGraph { server.graph }
 
     /// Returns the metrics as UTF-8.
     func text() async -> [UInt8] {
@@ -27,12 +27,12 @@ struct MetricsExporter: Sendable {
         text.family(.handshakes, of: server.handshakes)
         text.single(.certificateExpiry, server.certificate?.validity.upperBound)
         writeVerdicts(into: &text)
-        text.family(.leftOutMembers, of: pipelines.counts.leftOut)
-        pipelines.counts.upstream.write(into: &text)
+        text.family(.leftOutMembers, of: graph.counts.leftOut)
+        graph.counts.upstream.write(into: &text)
         writeHosts(into: &text)
         writeBudgets(into: &text)
-        text.family(.notifications, of: pipelines.counts.notifications)
-        text.family(.rejectedNotifications, of: pipelines.notifications.rejections)
+        text.family(.notifications, of: graph.counts.notifications)
+        text.family(.rejectedNotifications, of: graph.notifications.rejections)
         writeForwarding(backlog, into: &text)
         writeOperations(requests, into: &text)
         text.single(.reconciliationEnd, server.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
@@ -40,11 +40,11 @@ struct MetricsExporter: Sendable {
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)
-        let difference = pipelines.cluster?.clock.difference
+        let difference = graph.cluster?.clock.difference
         text.single(.storeClockDifference, difference.map { Double($0.duration.inMilliseconds) / 1_000 })
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
-        text.families(of: pipelines.counts.events)
+        text.families(of: graph.counts.events)
         return text.bytes
     }
 
@@ -52,7 +52,7 @@ struct MetricsExporter: Sendable {
 
     /// verifyReceipt responses, and the caches behind them.
     private func writeVerdicts(into text: inout MetricsText) {
-        let counts = pipelines.counts
+        let counts = graph.counts
         family(.responses, of: \.verdicts, into: &text)
         text.family(.responseDurations)
         for (source, histogram) in zip(AnswerSource.texts, counts.durations) {
@@ -81,7 +81,7 @@ struct MetricsExporter: Sendable {
 
     /// Call budgets of the App Store Server API, by app, endpoint and environment.
     private func writeBudgets(into text: inout MetricsText) {
-        let levels = pipelines.budgets.flatMap { budget in
+        let levels = graph.budgets.flatMap { budget in
             budget.levels.map {
                 (labels: [budget.bundleId.rawValue, $0.endpoint.name, $0.environment.rawValue], level: $0)
             }
@@ -112,7 +112,7 @@ struct MetricsExporter: Sendable {
     }
 
     /// Apple's requests since this time can still be answered.
-    private var openSince: Timestamp { ConsumptionDeadline.oldestOpen(at: pipelines.operations.now) }
+    private var openSince: Timestamp { ConsumptionDeadline.oldestOpen(at: graph.operations.now) }
 
     /// Background comparisons.
     private func writeShadow(into text: inout MetricsText) {
@@ -123,7 +123,7 @@ struct MetricsExporter: Sendable {
 
     /// Gradual switches to another source.
     private func writeRollouts(into text: inout MetricsText) {
-        let rollouts = pipelines.rollouts.reports
+        let rollouts = graph.rollouts.reports
         text.family(.rolloutShare, of: rollouts) { ([$0.bundleId], $0.share / 100) }
         text.family(.rolloutStopped, of: rollouts) { ([$0.bundleId], $0.phase == .stopped ? 1 : 0) }
         text.family(.rolloutCustomers)
@@ -147,7 +147,7 @@ struct MetricsExporter: Sendable {
         _ family: MetricFamily, of table: KeyPath<AppMetrics, CounterTable>, into text: inout MetricsText
     ) {
         text.family(family)
-        for (app, counts) in pipelines.counts.labelled { text.samples(family, [app], of: counts[keyPath: table]) }
+        for (app, counts) in graph.counts.labelled { text.samples(family, [app], of: counts[keyPath: table]) }
     }
 }
 

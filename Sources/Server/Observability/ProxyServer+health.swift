@@ -16,7 +16,7 @@ extension ProxyServer {
     var hosts: [CircuitBreakingTransport.HostState] { upstream?.states ?? [] }
     var settings: ProxyConfiguration { live.now.settings }
     var certificate: ListenerCertificate? { live.now.certificate }
-    var pipelines: ServiceGraph { live.now.pipelines }
+    var graph: ServiceGraph { live.now.graph }
 
     /// A store is configured but not open.
     var lacksStore: Bool { !hasStore && settings.store != nil }
@@ -24,7 +24,7 @@ extension ProxyServer {
     /// A file of the store was removed, replaced or truncated, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }
 
-    var customersToLookUp: Int64? { get async { await waiting.count(in: store, of: pipelines) } }
+    var customersToLookUp: Int64? { get async { await waiting.count(in: store, of: graph) } }
 
     func warnings(_ backlog: [DeliveryBacklog], _ waiting: Int64?) -> [HealthWarning] {
         storeWarnings(waiting) + appWarnings(backlog) + upstreamWarnings
@@ -33,9 +33,9 @@ extension ProxyServer {
     private func storeWarnings(_ waiting: Int64?) -> [HealthWarning] {
         var warnings: [HealthWarning] = []
         if lacksStore { warnings.append(isStoreLost ? .storeReplaced : .storeNotOpen) }
-        if let gap = pipelines.notifications.coverage.gap { warnings.append(.notificationsMissing(gap)) }
+        if let gap = graph.notifications.coverage.gap { warnings.append(.notificationsMissing(gap)) }
         if let waiting, waiting > 0 { warnings.append(.customersToLookUp(waiting)) }
-        if let clock = pipelines.cluster?.clock, clock.isTooLarge, let difference = clock.difference {
+        if let clock = graph.cluster?.clock, clock.isTooLarge, let difference = clock.difference {
             warnings.append(.clockDiffers(difference))
         }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
@@ -48,14 +48,14 @@ extension ProxyServer {
     }
 
     private func appWarnings(_ backlog: [DeliveryBacklog]) -> [HealthWarning] {
-        let rejections = pipelines.counts.rejectedCredentials.current.filter { rejection in
+        let rejections = graph.counts.rejectedCredentials.current.filter { rejection in
             settings.apps.contains { $0.bundleId == rejection.bundleId }
         }
-        let stopped = pipelines.rollouts.reports.filter { $0.phase == .stopped }
+        let stopped = graph.rollouts.reports.filter { $0.phase == .stopped }
         return keyChecks.unusable(in: settings).map { .keyUnusable($0.keyId, of: $0.bundleId, $0.reason) }
             + (settings.hasNoApp ? [.noApp] : [])
             + rejections.map { .rejected($0.credential, of: $0.bundleId, $0.count) }
-            + pipelines.unconfiguredApps.map {
+            + graph.unconfiguredApps.map {
                 .appNotConfigured($0.arrivals.count, $0.notice, unknownApps: settings.unknownApps)
             }
             + stopped.compactMap { rollout in
@@ -65,14 +65,14 @@ extension ProxyServer {
     }
 
     private var upstreamWarnings: [HealthWarning] {
-        let budgets = pipelines.budgets.flatMap { budget in
+        let budgets = graph.budgets.flatMap { budget in
             // Less than a tenth of the hourly budget is left.
             budget.levels.filter { $0.left * 10 < $0.limit }.map { level in
                 HealthWarning.budgetLow(
                     level.endpoint.name, level.environment, left: level.left, of: level.limit, for: budget.bundleId)
             }
         }
-        return pipelines.counts.upstream.rows.filter(\.isFailing).map {
+        return graph.counts.upstream.rows.filter(\.isFailing).map {
             .upstreamFailing($0.endpoint, $0.environment, failed: $0.asked - $0.answered, asked: $0.asked)
         } + hosts.filter { $0.state != .closed }.map { .upstreamLeftAlone($0.host) } + budgets
     }
@@ -135,7 +135,7 @@ final class CustomersToLookUp: Sendable {
     private let last = Mutex<(count: Int64?, at: ContinuousClock.Instant)?>(nil)
 
     /// Returns the count; `nil` without a store, or before the first count. Concurrent callers get the last count.
-    func count(in store: (any Store)?, of pipelines: ServiceGraph) async -> Int64? {
+    func count(in store: (any Store)?, of graph: ServiceGraph) async -> Int64? {
         guard let store, store.isOpen else { return nil }
         let (isDue, known) = last.withLock { last in
             let isDue = last.map { .now - $0.at >= Self.interval } ?? true
@@ -143,7 +143,7 @@ final class CustomersToLookUp: Sendable {
             return (isDue, last?.count)
         }
         guard isDue else { return known }
-        let need = pipelines.notifications.lookupNeed
+        let need = graph.notifications.lookupNeed
         guard let count = try? await store.reconciliations.countCustomers(with: need) else { return known }
         last.withLock { $0?.count = count }
         return count

@@ -43,7 +43,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
             }
             let changes = ConfigurationDiff(from: previous.settings, to: read)
             let settings = read.keepingFixedKeys(of: previous.settings)
-            try server.apply(settings, make(settings, previous.pipelines))
+            try server.apply(settings, make(settings, previous.graph))
             if !changes.needRestart.isEmpty {
                 logger.warning(
                     "configuration keys changed that need a restart",
@@ -63,7 +63,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
 
     /// Warns if an id is known for several apps: requests with such an id worked without an app before.
     private func warnAboutSharedIdentifiers() async {
-        let apps = await server.live.now.pipelines.ambiguousApps
+        let apps = await server.live.now.graph.ambiguousApps
         guard !apps.isEmpty else { return }
         logger.warning(
             "several apps know the same ids; requests with such an id must name the app with bundleId",
@@ -81,7 +81,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
 package final class ReloadableState: Sendable {
     package final class Snapshot: Sendable {
         package let settings: ProxyConfiguration
-        package let pipelines: ServiceGraph
+        package let graph: ServiceGraph
         let certificate: ListenerCertificate?
         /// Whether any app compares its sources in the background (`shadow`, `rollout`).
         let isShadowed: Bool
@@ -89,7 +89,7 @@ package final class ReloadableState: Sendable {
         let userHeader: HTTPField.Name?
 
         /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
-        init(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
+        init(settings: ProxyConfiguration, graph: ServiceGraph) throws(ConfigurationError) {
             do throws(ListenerCertificateError) {
                 certificate = try settings.tls.map { files throws(ListenerCertificateError) in
                     try ListenerCertificate(files)
@@ -98,7 +98,7 @@ package final class ReloadableState: Sendable {
                 throw ConfigurationError(["tls: \(error.expected)"])
             }
             self.settings = settings
-            self.pipelines = pipelines
+            self.graph = graph
             userHeader = settings.userHeader.flatMap { HTTPField.Name($0) }
             isShadowed = settings.apps.contains(where: \.isCompared)
         }
@@ -107,15 +107,15 @@ package final class ReloadableState: Sendable {
     private let snapshot: Mutex<Snapshot>
 
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
-    init(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
-        snapshot = Mutex(try Snapshot(settings: settings, pipelines: pipelines))
+    init(settings: ProxyConfiguration, graph: ServiceGraph) throws(ConfigurationError) {
+        snapshot = Mutex(try Snapshot(settings: settings, graph: graph))
     }
 
     package var now: Snapshot { snapshot.withLock { $0 } }
 
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used. Then the current snapshot stays.
-    func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
-        let new = try Snapshot(settings: settings, pipelines: pipelines)
+    func exchange(settings: ProxyConfiguration, graph: ServiceGraph) throws(ConfigurationError) {
+        let new = try Snapshot(settings: settings, graph: graph)
         snapshot.withLock { $0 = new }
     }
 }

@@ -26,7 +26,7 @@ struct RolloutMonitor: Service {
     }
 
     private func synchronize(_ isFailing: inout Bool) async {
-        let (settings, rollouts) = (live.now.settings, live.now.pipelines.rollouts)
+        let (settings, rollouts) = (live.now.settings, live.now.graph.rollouts)
         rollouts.apply(settings)
         var failure: StorageError?
         for bundleId in rollouts.states.keys.sorted(by: { $0.rawValue < $1.rawValue }) {

@@ -17,7 +17,7 @@ struct CustomerViewController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.post("/v1/receipts") { request, context in
-            let views = endpoint.live.now.pipelines.customerView
+            let views = endpoint.live.now.graph.customerView
             return try await endpoint.respond(
                 to: request, context, bodyUpTo: VerifyReceiptController.maximumBodyBytes
             ) { body async throws(OperationError) in views.renderer.render(try await views.view(body: body)) }
@@ -26,7 +26,7 @@ struct CustomerViewController: Sendable {
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
             let environment = request.uri.queryParameters["environment"].map(String.init)
-            let views = endpoint.live.now.pipelines.customerView
+            let views = endpoint.live.now.graph.customerView
             return await endpoint.respond(to: request, context) { () async throws(OperationError) in
                 views.renderer.render(
                     try await views.view(transactionId: id, bundleId: bundleId, environment: environment))
@@ -67,9 +67,9 @@ struct CustomerPageController: Sendable {
             logger.notice("customer page: the text was not recognized")
             return page(.problem(.unrecognized), status: 400, app: form.bundleId)
         }
-        let pipelines = endpoint.live.now.pipelines
+        let graph = endpoint.live.now.graph
         let lookup = CustomerPageLookup(
-            views: pipelines.customerView.onBatchBudget, operations: pipelines.operations.onBatchBudget,
+            views: graph.customerView.onBatchBudget, operations: graph.operations.onBatchBudget,
             bundleId: form.bundleId)
         let outcome = await endpoint.disconnectMonitor.serving(context.channel) {
             await lookup.answer(question)

@@ -38,7 +38,7 @@ struct VerifyReceiptController: Sendable {
                     let host = Self.route(forHost: request.head.authority)
                     let reply = SourcedAnswer(
                         .failure(.notPost), source: .receipt, environment: (route ?? host).environment)
-                    live.now.pipelines.verifyReceipt.count(reply)
+                    live.now.graph.verifyReceipt.count(reply)
                     let response = response(reply, context)
                     return method == .head ? response.createHeadResponse() : response
                 }
@@ -78,7 +78,7 @@ struct VerifyReceiptController: Sendable {
         let capturedOptions = requestOptions
         let shadowed = snapshot.isShadowed ? body.bytes : nil
         let reply = await disconnectMonitor.serving(context.channel) {
-            await snapshot.pipelines.verifyReceipt.answer(
+            await snapshot.graph.verifyReceipt.answer(
                 body: body.take(), route: route, requestOptions: capturedOptions)
         }
         if let shadowed { shadow?.observe(shadowed, route: route, reply: reply) }
@@ -93,7 +93,7 @@ struct VerifyReceiptController: Sendable {
         -> Response
     {
         let reply = SourcedAnswer(.temporarilyUnavailable(), source: .receipt, environment: route.environment)
-        live.now.pipelines.verifyReceipt.count(reply)
+        live.now.graph.verifyReceipt.count(reply)
         var response = response(reply, context)
         response.headers[.retryAfter] = seconds
         return response
@@ -165,7 +165,7 @@ struct NotificationController: Sendable {
             let snapshot = live.now
             // Not canceled if the sender disconnects, because the notification would only be sent again.
             do throws(NotificationRejection) {
-                try await snapshot.pipelines.notifications.receive(body) {
+                try await snapshot.graph.notifications.receive(body) {
                     clients.version1Wait(request, on: context.channel, by: snapshot)
                 }
                 return Response(status: .ok)

@@ -24,13 +24,13 @@ package final class Shadow: Service {
     /// The apps to compare and the service to call, replaced on reload.
     private struct Configured: Sendable {
         let apps: [BundleIdentifier: AppConfiguration]
-        let pipeline: VerifyReceiptService
+        let service: VerifyReceiptService
 
-        init(_ settings: ProxyConfiguration, _ pipeline: VerifyReceiptService) {
+        init(_ settings: ProxyConfiguration, _ service: VerifyReceiptService) {
             let shadowed = settings.apps.filter(\.isCompared)
             apps = Dictionary(
                 shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
-            self.pipeline = pipeline
+            self.service = service
         }
     }
 
@@ -47,18 +47,18 @@ package final class Shadow: Service {
 
     /// Does nothing if no app has a `shadow` or a `rollout`.
     package init(
-        settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: (any Store)?, logger: Logger,
+        settings: ProxyConfiguration, service: VerifyReceiptService, store: (any Store)?, logger: Logger,
         queueCapacity: Int? = nil, repeatDelay: Duration? = nil, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        configured = Mutex(Configured(settings, pipeline))
+        configured = Mutex(Configured(settings, service))
         queue = ShadowQueue(capacity: queueCapacity ?? ShadowQueue.capacity)
         self.repeatDelay = repeatDelay ?? Self.repeatDelay
         self.now = now
         findings = ShadowFindings(store: store, logger: logger, now: now)
     }
 
-    package func apply(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
-        let new = Configured(settings, pipeline)
+    package func apply(_ settings: ProxyConfiguration, service: VerifyReceiptService) {
+        let new = Configured(settings, service)
         configured.withLock { $0 = new }
     }
 
@@ -106,7 +106,7 @@ package final class Shadow: Service {
         return false
     }
 
-    private var rollouts: RolloutRegistry { configured.withLock { $0.pipeline }.rollouts }
+    private var rollouts: RolloutRegistry { configured.withLock { $0.service }.rollouts }
 
     /// Removes the receipts that the page shows side by side.
     func removePairs() { findings.removePairs() }
@@ -178,16 +178,16 @@ package final class Shadow: Service {
     }
 
     private func count(_ outcome: RolloutLabel, of app: BundleIdentifier) {
-        configured.withLock { $0.pipeline }.counts[app].rolloutResponses.add(outcome)
+        configured.withLock { $0.service }.counts[app].rolloutResponses.add(outcome)
     }
 
     private func count(_ outcome: ComparisonLabel, of app: BundleIdentifier) {
-        configured.withLock { $0.pipeline }.counts[app].comparisons.add(outcome)
+        configured.withLock { $0.service }.counts[app].comparisons.add(outcome)
     }
 
     private func count(_ differences: [Difference], of app: BundleIdentifier) {
         count(differences.isEmpty ? ComparisonLabel.equal : .different, of: app)
-        let counts = configured.withLock { $0.pipeline }.counts[app]
+        let counts = configured.withLock { $0.service }.counts[app]
         for difference in differences {
             counts.differences.add(difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected)
         }
@@ -197,7 +197,7 @@ package final class Shadow: Service {
 
     /// At background priority. Such requests are not counted as a client's.
     private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> SourcedAnswer {
-        await configured.withLock { $0.pipeline }.answer(
+        await configured.withLock { $0.service }.answer(
             body: job.body.reveal(), route: job.route,
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
     }
@@ -211,7 +211,7 @@ package final class Shadow: Service {
         guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
         }
-        let request = try? configured.withLock { $0.pipeline }.read(job.body.reveal())
+        let request = try? configured.withLock { $0.service }.read(job.body.reveal())
         let digest = request.map(Self.digest) ?? ""
         var context = ComparisonContext(receipt: digest)
         context.now = time

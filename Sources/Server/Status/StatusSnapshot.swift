@@ -58,16 +58,16 @@ extension StatusSnapshot {
     /// Takes a snapshot. Reads the store if there is one; data that cannot be read is missing from the page, and a
     /// warning reports it.
     init(_ server: ProxyServer) async {
-        let counts = server.pipelines.counts
+        let counts = server.graph.counts
         let backlog = (try? await server.store?.outbox.deliveryBacklog()) ?? []
         let report = try? await server.shadow?.report()
         let readiness = report.map { [Readiness]($0) } ?? []
-        let rollouts = server.pipelines.rollouts.reports
+        let rollouts = server.graph.rollouts.reports
         version = server.version
         phase = server.state.phase
         uptime = .now - server.state.startedAt
         createdAt = .now
-        total = TrafficSample(of: server.pipelines, age: uptime)
+        total = TrafficSample(of: server.graph, age: uptime)
         trend = server.history.trend(until: total)
         let waiting = await server.customersToLookUp
         let warnings = server.warnings(backlog, waiting)
@@ -90,22 +90,22 @@ extension StatusSnapshot {
         latencies = zip(AnswerSource.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
         hosts = server.hosts
-        budgets = server.pipelines.budgets
-        notifications = Self.notifications(server.pipelines)
+        budgets = server.graph.budgets
+        notifications = Self.notifications(server.graph)
         let reconciliation = try? await server.store?.reconciliations.lastReconciliation()
         facts =
             Self.facts(server) + (waiting.map { [("Customers to look up", $0.grouped)] } ?? [])
             + Self.facts(server.settings, reconciliation ?? nil, budgets)
     }
 
-    private static func notifications(_ pipelines: ServiceGraph) -> [(name: String, value: String)] {
+    private static func notifications(_ graph: ServiceGraph) -> [(name: String, value: String)] {
         let (accepted, dropped) = (
-            pipelines.counts.notifications, pipelines.counts.events.count(MetricEvent.droppedHints)
+            graph.counts.notifications, graph.counts.events.count(MetricEvent.droppedHints)
         )
         return [
             ("Stored", accepted.count(NotificationLabel.stored).grouped),
             ("Duplicates", accepted.count(NotificationLabel.repeated).grouped),
-        ] + pipelines.notifications.rejections.counted.map { ("Rejected: \($0[0])", $1.grouped) }
+        ] + graph.notifications.rejections.counted.map { ("Rejected: \($0[0])", $1.grouped) }
             + (dropped > 0 ? [("Lookups dropped", dropped.grouped)] : [])
     }
 
@@ -130,7 +130,7 @@ extension StatusSnapshot {
     private static func facts(_ server: ProxyServer) -> [(name: String, value: String)] {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
-        let counts = server.pipelines.counts
+        let counts = server.graph.counts
         if let store = server.store, server.hasStore {
             add("Store", "open; \(store.metrics.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
@@ -139,7 +139,7 @@ extension StatusSnapshot {
                 ? "file removed, replaced or truncated; restore it and restart" : "could not be opened yet"
             add("Store", server.lacksStore ? lack : "none")
         }
-        if let cluster = server.pipelines.cluster {
+        if let cluster = server.graph.cluster {
             let servers = Int64(cluster.servers).grouped
             add("Servers with this store", "\(servers); this one is \(server.settings.instanceName)")
             if let difference = cluster.clock.difference { add("Clock", difference.description) }

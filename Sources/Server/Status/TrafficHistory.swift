@@ -34,12 +34,12 @@ package struct TrafficSample: Sendable, Hashable {
 
 extension TrafficSample {
     /// The present counts.
-    init(of pipelines: ServiceGraph, age: Duration) {
-        let traffic = pipelines.counts.labelled.flatMap(\.counts.traffic)
+    init(of graph: ServiceGraph, age: Duration) {
+        let traffic = graph.counts.labelled.flatMap(\.counts.traffic)
         self.init(
             age: age, answered: traffic.count { _ in true }, genuine: traffic.count(\.isGenuine),
             rejected: traffic.count(\.isRefused), retried: traffic.count(\.isRetry),
-            notifications: pipelines.counts.notifications.total)
+            notifications: graph.counts.notifications.total)
     }
 }
 

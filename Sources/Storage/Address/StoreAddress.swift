@@ -43,7 +43,7 @@ package struct StoreAddressError: Error, Sendable, Hashable, CustomStringConvert
     /// A sentence that says what was expected. Never contains the text of the address.
     package let reason: String
 
-    package init(_ reason: String) { self.reason = reason }
+    init(_ reason: String) { self.reason = reason }
 
     package var description: String { reason }
 }

@@ -60,7 +60,7 @@ package enum CustomerPart: Sendable {
 
 extension StoredCustomer {
     /// `nil` without a customer, or if it does not have all the identifiers.
-    package init?(_ parts: [CustomerPart], covering keys: CustomerIdentifiers) {
+    init?(_ parts: [CustomerPart], covering keys: CustomerIdentifiers) {
         guard case .customer(let askedAt, let needsLookup, let appAppleId, let revision) = parts.first else {
             return nil
         }

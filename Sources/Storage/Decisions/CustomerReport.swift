@@ -1,4 +1,4 @@
-package import ReceiptBridgeBase
+import ReceiptBridgeBase
 import Foundation
 
 /// What only a lookup found about a customer, for the forwarding targets with the form `camel`. It is stored like a
@@ -17,7 +17,7 @@ package struct CustomerReport: Sendable, Hashable {
     package let originalTransactionId: String
 
     /// The event is of type `lookup` or `refund`. `original` is an original transaction id of the customer.
-    package init(_ event: CustomerEvent, about original: String, in scope: AppScope, at now: Timestamp) {
+    init(_ event: CustomerEvent, about original: String, in scope: AppScope, at now: Timestamp) {
         let uuid = UUID().uuidString.lowercased()
         let head = JSONWriter.object {
             $0.member("reportUUID", uuid)

@@ -48,7 +48,7 @@ package struct LookupEvents: Sendable {
     private static let maximumTransactions = 100
 
     /// The texts are the encoded transactions and renewal infos of the row.
-    package init(
+    init(
         _ row: CustomerRow, transactions: [EncodedJWS], renewals: [EncodedJWS], stored: StoredHistory,
         source: EventSource
     ) {

@@ -5,7 +5,7 @@ package struct NotificationMembers: Sendable {
     package let head: String
     package let transaction, renewal, status: String?
 
-    package init(_ notification: NotificationRow, _ update: NotificationUpdate, as texts: EncodedNotification) {
+    init(_ notification: NotificationRow, _ update: NotificationUpdate, as texts: EncodedNotification) {
         head = EventMembers.source(.notification) + "," + EventMembers.notification(notification)
         if let row = update.transaction, let text = texts.transaction {
             transaction = EventMembers.transactions([(row.payload(text), row.revocation)])
@@ -23,7 +23,7 @@ package struct NotificationMembers: Sendable {
 
 extension CustomerEvent {
     /// The event of a refund that was found in a refund history.
-    package init(_ row: TransactionRow, as text: EncodedJWS, of customer: String, source: EventSource) {
+    init(_ row: TransactionRow, as text: EncodedJWS, of customer: String, source: EventSource) {
         self.init(
             customer: customer, type: .refund,
             body: EventMembers.body([

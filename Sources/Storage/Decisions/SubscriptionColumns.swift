@@ -35,7 +35,7 @@ package struct SubscriptionColumns: Sendable {
 
     /// The columns of a notification's renewal info and status; `nil` if it has neither. The status is left out if it
     /// is about another subscription than the renewal info, see ``other(_:)``.
-    package init?(_ update: NotificationUpdate, as texts: EncodedNotification) {
+    init?(_ update: NotificationUpdate, as texts: EncodedNotification) {
         let status = update.status.map { SubscriptionColumns($0, place: Self.lastPlace) }
         guard let row = update.renewal, let text = texts.renewal else {
             guard let status else { return nil }

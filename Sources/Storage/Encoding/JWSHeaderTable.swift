@@ -18,8 +18,6 @@ package final class JWSHeaderTable: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
-
     package func id(of header: [UInt8]) -> UInt16? {
         state.withLock { $0.headers }.first { entry in
             entry.text.count == header.count && memcmp(entry.text, header, header.count) == 0

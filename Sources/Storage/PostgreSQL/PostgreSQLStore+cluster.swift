@@ -148,7 +148,7 @@ extension PostgreSQLStore {
         do throws(PostgreSQLError) {
             // Not repeated if its outcome is unknown, because it would count twice.
             _ = try await client.query(
-                PostgreSQLQuery(
+                SQLStatement(
                     "UPDATE callBucket SET level = level + $3 WHERE app = $1 AND endpoint = $2",
                     [.integer(app), .text(bucket.endpoint), .integer(count)]))
         } catch {

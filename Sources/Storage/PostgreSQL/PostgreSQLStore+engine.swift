@@ -70,13 +70,13 @@ extension PostgreSQLStore: SQLEngine {
     package func read<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
-        try await decoded(try await read([PostgreSQLQuery(statement)])[0], decode)
+        try await decoded(try await results(reading: [statement])[0], decode)
     }
 
     /// Reads with several statements in one round trip. Each of them reads a snapshot of its own.
     func rows(of statements: [SQLStatement]) async throws(StorageError) -> [[Row]] {
         let missing = MissingHeader(isFinal: true)
-        return try await read(statements.map(PostgreSQLQuery.init)).map { result in
+        return try await results(reading: statements).map { result in
             result.rows.map { Row(row: $0, store: self, missing: missing) }
         }
     }
@@ -84,14 +84,14 @@ extension PostgreSQLStore: SQLEngine {
     package func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
-        try await decoded(try await runSlowly([PostgreSQLQuery(statement)])[0], decode)
+        try await decoded(try await runSlowly([statement])[0], decode)
     }
 
     package func write<Value: Sendable>(
         _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
         var values: [Value] = []
-        for (index, result) in try await write(statements.map(PostgreSQLQuery.init)).enumerated() {
+        for (index, result) in try await results(writing: statements).enumerated() {
             values += try await decoded(result) { (row) throws(StorageError) in try decode(index, row) }
         }
         return values
@@ -124,11 +124,11 @@ extension PostgreSQLStore: SQLEngine {
                 switch step {
                 case .run(let statements, let next):
                     step = try next(
-                        await transaction.run(statements.map(PostgreSQLQuery.init)).map { result in
+                        await transaction.run(statements).map { result in
                             result.rows.map { Row(row: $0, store: self, missing: missing) }
                         })
                 case .end(let result, let statements):
-                    try await transaction.commit(after: statements.map(PostgreSQLQuery.init))
+                    try await transaction.commit(after: statements)
                     return result
                 }
             }
@@ -136,7 +136,7 @@ extension PostgreSQLStore: SQLEngine {
     }
 
     package func writeSlowly(_ statements: [SQLStatement]) async throws(StorageError) {
-        _ = try await runSlowly(statements.map(PostgreSQLQuery.init))
+        _ = try await runSlowly(statements)
     }
 
     /// Decodes rows. If another server has stored a header since, the headers are read again.
@@ -229,39 +229,5 @@ extension PostgreSQLStore: StoreTransfer {
                 WHERE notification.id = delivery.notification
                 """)
         ]
-    }
-}
-
-extension PostgreSQLQuery {
-    init(_ statement: SQLStatement) { self.init(statement.sql, statement.values.map(PostgreSQLValue.init)) }
-}
-
-extension PostgreSQLValue {
-    init(_ value: SQLValue) {
-        self =
-            switch value {
-            case .null: .null
-            case .boolean(let flag): .boolean(flag)
-            case .integer(let integer): .integer(integer)
-            case .text(let text): .text(text)
-            case .bytes(let bytes): .bytes(bytes)
-            case .integers(let integers): .integers(integers)
-            case .texts(let texts): .texts(texts)
-            case .byteStrings(let strings): .byteStrings(strings)
-            case .jws(let text): .bytes(text.columnBytes)
-            case .array(let type, let values): .array(ElementType(type), values.map(PostgreSQLValue.init))
-            }
-    }
-}
-
-extension PostgreSQLValue.ElementType {
-    fileprivate init(_ type: StoreTable.ColumnType) {
-        self =
-            switch type {
-            case .boolean: .boolean
-            case .integer: .integer
-            case .text: .text
-            case .bytes, .jws: .bytes
-            }
     }
 }

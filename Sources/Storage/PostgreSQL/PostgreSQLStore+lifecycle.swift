@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Synchronization
 
 /// Opening a store, with retries while the database cannot be reached.
@@ -52,7 +53,7 @@ extension PostgreSQLStore {
     package func close() async -> StorageError? {
         await notificationWrites.finish()
         state.withLock { $0 = .closed }
-        opening.end(isOpen: false)
+        opening.end(false)
         await client.close()
         return nil
     }
@@ -70,7 +71,7 @@ extension PostgreSQLStore {
             state = .ready(failure)
             return true
         }
-        if isOpen { opening.end(isOpen: true) }
+        if isOpen { opening.end(true) }
     }
 
     private func retryOpening(_ pauses: [Duration]) {

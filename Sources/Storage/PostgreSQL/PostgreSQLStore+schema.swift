@@ -25,7 +25,7 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let appliedSteps = PostgreSQLQuery("SELECT name, isCompatible FROM schemaStep")
+    private static let appliedSteps = SQLStatement("SELECT name, isCompatible FROM schemaStep")
 
     private func missingSteps(in result: PostgreSQLResult) throws -> [SchemaStep] {
         let applied = try result.rows.map { (try $0.text(0), try $0.boolean(1)) }
@@ -36,8 +36,8 @@ extension PostgreSQLStore {
     /// at the same time: with SQLSTATE 23505, 42710 or 42P07, depending on how far the other server is. So they take
     /// turns. The lock belongs to the transaction.
     package static let createStepTable = [
-        PostgreSQLQuery("SELECT pg_advisory_xact_lock(hashtextextended('receipt-bridge schemaStep', 0))"),
-        PostgreSQLQuery(
+        SQLStatement("SELECT pg_advisory_xact_lock(hashtextextended('receipt-bridge schemaStep', 0))"),
+        SQLStatement(
             """
             CREATE TABLE IF NOT EXISTS schemaStep (
                 name text PRIMARY KEY, isCompatible boolean NOT NULL, appliedAt timestamptz DEFAULT now())
@@ -48,14 +48,14 @@ extension PostgreSQLStore {
         _ = try await client.run(Self.createStepTable)
         try await client.transaction(within: Self.timeLimit) { transaction in
             _ = try await transaction.run([
-                PostgreSQLQuery("SET LOCAL statement_timeout = 0"), PostgreSQLQuery("SET LOCAL lock_timeout = 0"),
-                PostgreSQLQuery("LOCK TABLE schemaStep IN EXCLUSIVE MODE"),
+                SQLStatement("SET LOCAL statement_timeout = 0"), SQLStatement("SET LOCAL lock_timeout = 0"),
+                SQLStatement("LOCK TABLE schemaStep IN EXCLUSIVE MODE"),
             ])
             for step in try self.missingSteps(in: try await transaction.query(Self.appliedSteps)) {
-                let record = PostgreSQLQuery(
+                let record = SQLStatement(
                     "INSERT INTO schemaStep (name, isCompatible) VALUES ($1, $2)",
                     [.text(step.name), .boolean(step.isCompatible)])
-                _ = try await transaction.run(step.statements.map { PostgreSQLQuery($0) } + [record])
+                _ = try await transaction.run(step.statements.map { SQLStatement($0) } + [record])
             }
         }
     }

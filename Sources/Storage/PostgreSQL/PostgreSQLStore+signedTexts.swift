@@ -18,7 +18,7 @@ extension PostgreSQLStore {
     }
 
     func loadHeaders() async throws {
-        for row in try await client.query(PostgreSQLQuery("SELECT id, text FROM signedHeader")).rows {
+        for row in try await client.query(SQLStatement("SELECT id, text FROM signedHeader")).rows {
             if let id = UInt16(exactly: try row.integer(0)) { headers.insert(id, try row.bytes(1)) }
         }
     }

@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Synchronization
 
 /// The store of the proxy in a PostgreSQL database, which several servers can use at the same time. Implements every
@@ -23,7 +24,7 @@ package final class PostgreSQLStore: Sendable {
     package let metrics = StoreMetrics()
     let state = Mutex(State.opening(nil))
     let onChange: (@Sendable (StorageError?) -> Void)?
-    let opening = OpeningGate()
+    let opening = Latch<Bool>()
     private let statementTimeout: Duration
     /// When the database last did what a call asked for.
     private let lastAnswer = Mutex<ContinuousClock.Instant?>(nil)
@@ -56,10 +57,10 @@ package final class PostgreSQLStore: Sendable {
     package var writesWaiting: Int { notificationWrites.waiting }
 
     /// Reads with several statements in one round trip. Each of them reads a snapshot of its own.
-    func read(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+    func results(reading statements: [SQLStatement]) async throws(StorageError) -> [PostgreSQLResult] {
         try requireReady()
         do throws(StorageError) {
-            let results = try await repeating { _ in try await client.run(queries) }
+            let results = try await repeating { _ in try await client.run(statements) }
             metrics.readSucceeded()
             return results
         } catch {
@@ -72,7 +73,7 @@ package final class PostgreSQLStore: Sendable {
     /// - Throws: `changed` if an unfinished copy is being written to the store, unless that is allowed.
     func checkCopyIsFinished() async throws {
         guard !allowsUnfinishedCopy else { return }
-        let result = try await client.query(PostgreSQLQuery("SELECT to_regclass('storeCopy') IS NULL"))
+        let result = try await client.query(SQLStatement("SELECT to_regclass('storeCopy') IS NULL"))
         guard try result.rows.first?.boolean(0) == true else { throw StorageError.unfinishedCopy(at: place) }
     }
 
@@ -80,10 +81,10 @@ package final class PostgreSQLStore: Sendable {
     private static let slowLimit = Duration.seconds(1_800)
 
     /// Runs statements about whole tables in one transaction. They are not repeated if the connection is lost.
-    func runSlowly(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+    func runSlowly(_ statements: [SQLStatement]) async throws(StorageError) -> [PostgreSQLResult] {
         try requireReady()
         do throws(PostgreSQLError) {
-            return try await client.run(queries, within: Self.slowLimit)
+            return try await client.run(statements, within: Self.slowLimit)
         } catch {
             throw storageError(error)
         }
@@ -94,11 +95,10 @@ package final class PostgreSQLStore: Sendable {
     ///
     /// The statements are repeated if the connection was lost, so a second execution must not change more than the
     /// first.
-    @discardableResult
-    func write(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+    func results(writing statements: [SQLStatement]) async throws(StorageError) -> [PostgreSQLResult] {
         do throws(StorageError) {
             try requireReady()
-            let results = try await repeating { _ in try await client.run(queries) }
+            let results = try await repeating { _ in try await client.run(statements) }
             metrics.writeSucceeded()
             return results
         } catch {
@@ -108,7 +108,7 @@ package final class PostgreSQLStore: Sendable {
     }
 
     /// Runs a transaction whose later statements depend on the results of earlier ones. A statement that needs no
-    /// result belongs into ``write(_:)``, which takes one round trip.
+    /// result belongs into ``results(writing:)``, which takes one round trip.
     ///
     /// - Parameter body: can run several times, after a deadlock or a lost connection. So a second execution must not
     ///   change more than the first. Also gets whether an earlier one may have been committed.

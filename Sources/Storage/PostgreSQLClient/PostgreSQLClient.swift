@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Synchronization
 
 /// A client of a PostgreSQL database. One thread drives all connections with libpq's pipeline mode.
@@ -57,7 +58,7 @@ package final class PostgreSQLClient: Sendable {
     /// Rejects new calls, waits for those that were sent and closes the connections.
     package func close() async {
         commandQueue.stop()
-        await commandQueue.waitForEnd()
+        await commandQueue.end.wait()
     }
 
     // MARK: Statements
@@ -65,19 +66,19 @@ package final class PostgreSQLClient: Sendable {
     /// Runs the queries as one implicit transaction: one round trip, all or nothing. Repeated if the transaction
     /// conflicts with another one. `limit` includes the time to wait for a connection.
     package func run(
-        _ queries: [PostgreSQLQuery], within limit: Duration? = nil
+        _ queries: [SQLStatement], within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
         if queries.isEmpty { return [] }
         let statements = try PostgreSQLClient.statements(queries)
         let limits = try timeouts(limit)
         let deadline = ContinuousClock.now + (limit ?? configuration.statementTimeout)
         return try await repeating(until: deadline) { () async throws(PostgreSQLError) in
-            try await outcome(of: .statements(limits + statements), .shared, limits.count, deadline).get()
+            try await outcome(of: limits + statements, .shared, limits.count, deadline).get()
         }
     }
 
     package func query(
-        _ query: PostgreSQLQuery, within limit: Duration? = nil
+        _ query: SQLStatement, within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> PostgreSQLResult {
         try PostgreSQLClient.only(try await run([query], within: limit))
     }
@@ -126,19 +127,19 @@ package final class PostgreSQLClient: Sendable {
     }
 
     func outcome(
-        of work: PostgreSQLJob.Work, _ place: PostgreSQLJob.Place, _ skippedResults: Int,
+        of statements: [PostgreSQLStatement], _ place: PostgreSQLJob.Place, _ skippedResults: Int,
         _ deadline: ContinuousClock.Instant
     ) async -> PostgreSQLJob.Outcome {
         await withCheckedContinuation { continuation in
             commandQueue.submit(
                 PostgreSQLJob(
-                    work: work, place: place, skippedResults: skippedResults, deadline: deadline,
+                    statements: statements, place: place, skippedResults: skippedResults, deadline: deadline,
                     continuation: continuation))
         }
     }
 
     /// Encodes queries. Throws `invalid` if an argument cannot be sent.
-    static func statements(_ queries: [PostgreSQLQuery]) throws(PostgreSQLError) -> [PostgreSQLStatement] {
+    static func statements(_ queries: [SQLStatement]) throws(PostgreSQLError) -> [PostgreSQLStatement] {
         var statements: [PostgreSQLStatement] = []
         for query in queries { statements.append(try PostgreSQLStatement(query)) }
         return statements
@@ -147,29 +148,6 @@ package final class PostgreSQLClient: Sendable {
     static func only(_ results: [PostgreSQLResult]) throws(PostgreSQLError) -> PostgreSQLResult {
         guard let result = results.first else { throw PostgreSQLError(.failed, "the server returned no result") }
         return result
-    }
-
-    static func copy(_ sql: String, rows: [[PostgreSQLValue]]) throws(PostgreSQLError) -> PostgreSQLJob.Work {
-        guard !sql.containsNUL else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
-        return .copy(sql: sql, data: try copyData(rows))
-    }
-
-    /// The rows in the binary format of COPY.
-    private static func copyData(_ rows: [[PostgreSQLValue]]) throws(PostgreSQLError) -> [UInt8] {
-        var data = [UInt8]("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
-        // No flags, no extension of the header.
-        data.append(bigEndian: Int64(0))
-        for row in rows {
-            guard let columns = Int16(exactly: row.count) else {
-                throw PostgreSQLError(.invalid, "a row has too many columns")
-            }
-            data.append(bigEndian: columns)
-            for value in row {
-                try data.appendField { (bytes) throws(PostgreSQLError) in try value.encode(to: &bytes) }
-            }
-        }
-        data.append(bigEndian: Int16(-1))
-        return data
     }
 }
 
@@ -191,7 +169,7 @@ extension PostgreSQLClient {
     private func timeouts(_ limit: Duration?) throws(PostgreSQLError) -> [PostgreSQLStatement] {
         guard needsTimeouts(limit) else { return [] }
         return try PostgreSQLClient.statements([
-            PostgreSQLQuery(
+            SQLStatement(
                 "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS setting (name, value)",
                 [.texts(PostgreSQLConnector.timeoutNames), .texts(timeoutValues(limit).map(String.init))])
         ])

@@ -22,12 +22,13 @@ final class PostgreSQLCommandQueue: Sendable {
         var outstanding = 0
         var isClosed = false
         var hasEnded = false
-        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Interrupts `poll`.
     private let pipe = WakeUpPipe()
     private let state = Mutex(State())
+    /// Ends with the last call of the event loop.
+    let end = Latch<Void>()
 
     private static let maximumOutstanding = 16_384
 
@@ -66,16 +67,6 @@ final class PostgreSQLCommandQueue: Sendable {
         }
     }
 
-    func waitForEnd() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if !state.hasEnded { state.waitingForEnd.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
-    }
-
     var health: Health { state.withLock { $0.health } }
 
     // MARK: Event loop
@@ -94,20 +85,14 @@ final class PostgreSQLCommandQueue: Sendable {
 
     func publish(_ health: Health) { state.withLock { $0.health = health } }
 
-    /// Resumes the callers of `waitForEnd`. The last call of the event loop. Returns the messages that were never
-    /// processed.
-    func signalEnd() -> [Message] {
-        let (waiting, messages) = state.withLock { state in
+    /// Rejects new messages. Returns those that were never processed.
+    func close() -> [Message] {
+        state.withLock { state in
             state.isClosed = true
             state.hasEnded = true
-            defer {
-                state.waitingForEnd = []
-                state.messages = []
-            }
-            return (state.waitingForEnd, state.messages)
+            defer { state.messages = [] }
+            return state.messages
         }
-        for continuation in waiting { continuation.resume() }
-        return messages
     }
 
     /// Wakes the event loop once per batch, because it takes all messages at once.

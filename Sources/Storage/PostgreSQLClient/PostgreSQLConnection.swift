@@ -33,10 +33,8 @@ final class PostgreSQLConnection {
     private var running: [Running] = []
     private var prepared: [String: [Prepared]] = [:]
     private var preparedCount = 0
-    private var isCopying = false
 
     private static let maximumPrepared = 500
-    private static let copyChunk = 1 << 20
 
     init(_ connection: PostgreSQLOpenConnection, preparesStatements: Bool) {
         library = connection.library
@@ -58,7 +56,7 @@ final class PostgreSQLConnection {
     var deadline: ContinuousClock.Instant? { running.lazy.map(\.job.deadline).min() }
 
     func accepts(_ place: PostgreSQLJob.Place, maximumLoad: Int) -> Bool {
-        if isRetiring || isCopying || failure != nil { return false }
+        if isRetiring || failure != nil { return false }
         switch place {
         case .shared: return transaction == nil && running.count < maximumLoad
         case .firstOf: return transaction == nil && running.isEmpty
@@ -72,13 +70,7 @@ final class PostgreSQLConnection {
     func send(_ job: PostgreSQLJob) {
         if case .firstOf(let id) = job.place { transaction = id }
         running.append(Running(job: job, commands: []))
-        let isSent =
-            switch job.work {
-            case .statements(let statements):
-                statements.allSatisfy { send($0) } && library.pipelineSync(handle) == 1
-            case .copy(let sql, _):
-                startCopy(sql)
-            }
+        let isSent = job.statements.allSatisfy { send($0) } && library.pipelineSync(handle) == 1
         if isSent { flush() } else { fail() }
     }
 
@@ -113,24 +105,6 @@ final class PostgreSQLConnection {
         return name
     }
 
-    /// COPY is not possible in pipeline mode.
-    private func startCopy(_ sql: String) -> Bool {
-        isCopying = true
-        return library.exitPipelineMode(handle) == 1 && library.sendQuery(handle, sql) == 1
-    }
-
-    private func sendCopyData() -> Bool {
-        guard case .copy(_, let data)? = running.first?.job.work else { return false }
-        let isSent = data.withUnsafeBytes { buffer in
-            stride(from: 0, to: buffer.count, by: Self.copyChunk).allSatisfy { start in
-                let chunk = UnsafeRawBufferPointer(rebasing: buffer[start..<min(start + Self.copyChunk, buffer.count)])
-                let text = chunk.baseAddress?.assumingMemoryBound(to: CChar.self)
-                return library.putCopyData(handle, text, CInt(chunk.count)) == 1
-            }
-        }
-        return isSent && library.putCopyEnd(handle, nil) == 1
-    }
-
     func flush() {
         switch library.flush(handle) {
         case 0: hasUnsentData = false
@@ -150,13 +124,7 @@ final class PostgreSQLConnection {
         while failure == nil, !running.isEmpty, library.isBusy(handle) == 0, emptyResults < 2 {
             guard let result = library.getResult(handle) else {
                 emptyResults += 1
-                if isCopying {
-                    ended.append(endFirst())
-                    isCopying = false
-                    if library.enterPipelineMode(handle) != 1 { fail() }
-                } else if running[0].commands.isEmpty == false {
-                    running[0].commands.removeFirst()
-                }
+                if !running[0].commands.isEmpty { running[0].commands.removeFirst() }
                 continue
             }
             defer { library.clear(result) }
@@ -176,10 +144,8 @@ final class PostgreSQLConnection {
     private func take(_ result: OpaquePointer) -> Bool {
         switch library.resultStatus(result) {
         case PostgreSQLStatus.pipelineSync: return true
-        case PostgreSQLStatus.copyIn:
-            if !sendCopyData() { fail() } else { flush() }
         case PostgreSQLStatus.commandOK, PostgreSQLStatus.tuplesOK:
-            if case .prepare? = running[0].commands.first, !isCopying { break }
+            if case .prepare? = running[0].commands.first { break }
             running[0].results.append(PostgreSQLResult(result, library))
         case PostgreSQLStatus.pipelineAborted:
             forget(running[0].commands.first)
@@ -262,7 +228,6 @@ extension PostgreSQLResult {
         let types = (0..<columnCount).map { library.ftype(result, $0) }
         let table = PostgreSQLTable(types: types, starts: starts, lengths: lengths, bytes: bytes)
         rows = (0..<Int(rowCount)).map { PostgreSQLRow(table: table, index: $0) }
-        affectedRows = library.cmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
         let tag = library.cmdStatus(result).map { String(cString: $0) } ?? ""
         command = String(tag.prefix { $0 != " " })
     }

@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Foundation
 
 /// The event loop of a client. It owns the connections and runs on one thread, which waits in `poll(2)`.
@@ -33,7 +34,8 @@ final class PostgreSQLEventLoop {
     }
 
     static func end(_ commandQueue: PostgreSQLCommandQueue) {
-        for message in commandQueue.signalEnd() {
+        defer { commandQueue.end.end(()) }
+        for message in commandQueue.close() {
             switch message {
             case .start(let job): job.end(.failure(PostgreSQLError(.closed, "the client is closed")))
             case .connection(.success(let connection)): connection.library.finish(connection.handle)

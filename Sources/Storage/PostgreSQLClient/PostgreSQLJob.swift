@@ -1,12 +1,6 @@
-/// Work of a caller for the event loop: statements that are one transaction, or a COPY.
+/// Work of a caller for the event loop.
 struct PostgreSQLJob: Sendable {
     typealias Outcome = Result<[PostgreSQLResult], PostgreSQLError>
-
-    enum Work: Sendable {
-        /// One implicit transaction, or a part of an explicit one.
-        case statements([PostgreSQLStatement])
-        case copy(sql: String, data: [UInt8])
-    }
 
     enum Place: Sendable, Hashable {
         /// Any connection, shared with other jobs.
@@ -19,7 +13,8 @@ struct PostgreSQLJob: Sendable {
         case lastOf(transaction: UInt64)
     }
 
-    let work: Work
+    /// One implicit transaction, or a part of an explicit one.
+    let statements: [PostgreSQLStatement]
     let place: Place
     /// The results of this many first statements are not returned.
     let skippedResults: Int

@@ -25,9 +25,7 @@ struct PostgreSQLLibrary: Sendable {
     let errorMessage: TextOf
     let setnonblocking: @convention(c) (Handle, CInt) -> CInt
     let enterPipelineMode: Number
-    let exitPipelineMode: Number
     let pipelineSync: Number
-    let sendQuery: @convention(c) (Handle, Text) -> CInt
     let sendPrepare: @convention(c) (Handle, Text, Text, CInt, UnsafePointer<UInt32>?) -> CInt
     let sendQueryPrepared:
         @convention(c) (
@@ -38,8 +36,6 @@ struct PostgreSQLLibrary: Sendable {
             Handle, Text, CInt, UnsafePointer<UInt32>?, UnsafePointer<Text>?, UnsafePointer<CInt>?,
             UnsafePointer<CInt>?, CInt
         ) -> CInt
-    let putCopyData: @convention(c) (Handle, Text, CInt) -> CInt
-    let putCopyEnd: @convention(c) (Handle, Text) -> CInt
     let flush: Number
     let consumeInput: Number
     let isBusy: Number
@@ -54,7 +50,6 @@ struct PostgreSQLLibrary: Sendable {
     let getlength: Cell
     let getvalue: @convention(c) (Handle, CInt, CInt) -> Text
     let cmdStatus: TextOf
-    let cmdTuples: TextOf
 
     /// Loads the library of a file name or path. Throws `libraryMissing` or `libraryTooOld`.
     init(_ name: String) throws(PostgreSQLError) {
@@ -70,14 +65,10 @@ struct PostgreSQLLibrary: Sendable {
         errorMessage = try library("PQerrorMessage")
         setnonblocking = try library("PQsetnonblocking")
         enterPipelineMode = try library("PQenterPipelineMode")
-        exitPipelineMode = try library("PQexitPipelineMode")
         pipelineSync = try library("PQpipelineSync")
-        sendQuery = try library("PQsendQuery")
         sendPrepare = try library("PQsendPrepare")
         sendQueryPrepared = try library("PQsendQueryPrepared")
         sendQueryParams = try library("PQsendQueryParams")
-        putCopyData = try library("PQputCopyData")
-        putCopyEnd = try library("PQputCopyEnd")
         flush = try library("PQflush")
         consumeInput = try library("PQconsumeInput")
         isBusy = try library("PQisBusy")
@@ -92,7 +83,6 @@ struct PostgreSQLLibrary: Sendable {
         getlength = try library("PQgetlength")
         getvalue = try library("PQgetvalue")
         cmdStatus = try library("PQcmdStatus")
-        cmdTuples = try library("PQcmdTuples")
     }
 
     /// The version of a library, for example 150018. Throws `libraryMissing` or `libraryTooOld`.
@@ -140,7 +130,6 @@ enum PostgreSQLStatus {
     static let transactionOpen: ClosedRange<CInt> = 2...3
     static let commandOK: CInt = 1
     static let tuplesOK: CInt = 2
-    static let copyIn: CInt = 4
     static let pipelineSync: CInt = 10
     static let pipelineAborted: CInt = 11
 }

@@ -1,8 +1,6 @@
 /// The outcome of a statement.
 package struct PostgreSQLResult: Sendable {
     package let rows: [PostgreSQLRow]
-    /// The number of rows that it inserted, updated, deleted, selected or copied.
-    package let affectedRows: Int
     /// The first word of the command tag, such as `INSERT` or `ROLLBACK`.
     let command: String
 }
@@ -52,20 +50,10 @@ package struct PostgreSQLRow: Sendable {
         try value(column, [PostgreSQLType.boolean]).map { $0.first == 1 }
     }
 
-    /// The elements of a `bigint[]`, without nulls.
-    package func integers(_ column: Int) throws(PostgreSQLError) -> [Int64] {
-        try elements(column, PostgreSQLType.integerArray).map { (bytes) throws(PostgreSQLError) in
-            var reader = PostgreSQLReader(bytes)
-            return try reader.integer(Int64.self)
-        }
-    }
-
+    /// The elements of a `text[]`, without nulls.
     package func texts(_ column: Int) throws(PostgreSQLError) -> [String] {
-        try elements(column, PostgreSQLType.textArray).map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    package func byteStrings(_ column: Int) throws(PostgreSQLError) -> [[UInt8]] {
-        try elements(column, PostgreSQLType.byteStringArray).map { [UInt8]($0) }
+        var reader = PostgreSQLReader(try present(column, value(column, [PostgreSQLType.textArray])))
+        return try reader.array().map { String(decoding: $0, as: UTF8.self) }
     }
 
     // MARK: Bytes
@@ -91,11 +79,6 @@ package struct PostgreSQLRow: Sendable {
         let cell = index * table.types.count + column
         guard let length = table.lengths[cell] else { return nil }
         return table.bytes[table.starts[cell]..<table.starts[cell] + length]
-    }
-
-    private func elements(_ column: Int, _ type: UInt32) throws(PostgreSQLError) -> [ArraySlice<UInt8>] {
-        var reader = PostgreSQLReader(try present(column, value(column, [type])))
-        return try reader.array()
     }
 }
 

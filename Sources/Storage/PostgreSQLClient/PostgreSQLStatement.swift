@@ -30,15 +30,15 @@ struct PostgreSQLStatement: Sendable {
     private static let maximumBytes = 512 << 20
 
     /// Throws `invalid` if an argument cannot be sent.
-    init(_ query: PostgreSQLQuery) throws(PostgreSQLError) {
-        guard query.arguments.count <= Self.maximumArguments else {
+    init(_ query: SQLStatement) throws(PostgreSQLError) {
+        guard query.values.count <= Self.maximumArguments else {
             throw PostgreSQLError(.invalid, "a statement has more than \(Self.maximumArguments) arguments")
         }
         guard !query.sql.containsNUL else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
         var types: [UInt32] = []
         var lengths: [CInt] = []
         var bytes: [UInt8] = []
-        for argument in query.arguments {
+        for argument in query.values {
             types.append(argument.type)
             let start = bytes.count
             let isPresent = try argument.encode(to: &bytes)
@@ -75,7 +75,7 @@ struct PostgreSQLStatement: Sendable {
     }
 }
 
-extension PostgreSQLValue {
+extension SQLValue {
     /// The number of the type, 0 for null.
     var type: UInt32 {
         switch self {
@@ -83,7 +83,7 @@ extension PostgreSQLValue {
         case .boolean: PostgreSQLType.boolean
         case .integer: PostgreSQLType.integer
         case .text: PostgreSQLType.text
-        case .bytes: PostgreSQLType.bytes
+        case .bytes, .jws: PostgreSQLType.bytes
         case .integers: PostgreSQLType.integerArray
         case .texts: PostgreSQLType.textArray
         case .byteStrings: PostgreSQLType.byteStringArray
@@ -99,6 +99,7 @@ extension PostgreSQLValue {
         case .integer(let integer): bytes.append(bigEndian: integer)
         case .text(let text): try bytes.append(checked: text)
         case .bytes(let value): bytes += value
+        case .jws(let text): bytes += text.columnBytes
         case .integers(let values):
             try bytes.append(arrayOf: values, PostgreSQLType.integer) { (bytes, value) in
                 bytes.append(bigEndian: value)
@@ -116,13 +117,13 @@ extension PostgreSQLValue {
     }
 }
 
-extension PostgreSQLValue.ElementType {
+extension StoreTable.ColumnType {
     var number: UInt32 {
         switch self {
         case .boolean: PostgreSQLType.boolean
         case .integer: PostgreSQLType.integer
         case .text: PostgreSQLType.text
-        case .bytes: PostgreSQLType.bytes
+        case .bytes, .jws: PostgreSQLType.bytes
         }
     }
 
@@ -132,7 +133,7 @@ extension PostgreSQLValue.ElementType {
         case .boolean: PostgreSQLType.booleanArray
         case .integer: PostgreSQLType.integerArray
         case .text: PostgreSQLType.textArray
-        case .bytes: PostgreSQLType.byteStringArray
+        case .bytes, .jws: PostgreSQLType.byteStringArray
         }
     }
 }
@@ -171,7 +172,7 @@ extension [UInt8] {
     }
 
     fileprivate mutating func append(
-        arrayOf values: [PostgreSQLValue], _ type: PostgreSQLValue.ElementType
+        arrayOf values: [SQLValue], _ type: StoreTable.ColumnType
     ) throws(PostgreSQLError) {
         try append(arrayHeader: values.count, type.number, hasNulls: values.contains { $0.type == 0 })
         for value in values {

@@ -63,7 +63,7 @@ extension DeliverySummary {
     }
 
     /// Reads a row of ``statement(_:_:)``; `nil` for an app that no version writes.
-    package init?(_ row: some SQLRow) throws(StorageError) {
+    init?(_ row: some SQLRow) throws(StorageError) {
         guard let targetKey = try ForwardingTargetKey(row, 5) else { return nil }
         guard let state = DeliveryState(rawValue: try row.integer(8)) else { throw row.damage(8) }
         self.init(

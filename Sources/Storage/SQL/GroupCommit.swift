@@ -36,7 +36,7 @@ package final class GroupCommit<Write: Sendable, Outcome: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter batch: maximum number of writes in one transaction.
-    package init(place: String, batch: Int, errorsOfWrites: Set<StorageError.Code>) {
+    init(place: String, batch: Int, errorsOfWrites: Set<StorageError.Code>) {
         (self.place, self.batch, self.errorsOfWrites) = (place, batch, errorsOfWrites)
     }
 

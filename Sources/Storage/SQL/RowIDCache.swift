@@ -5,8 +5,6 @@ import Synchronization
 package final class RowIDCache<Key: Hashable & Sendable>: Sendable {
     private let ids = Mutex<[Key: Int64]>([:])
 
-    package init() {}
-
     subscript(key: Key) -> Int64? {
         get { ids.withLock { $0[key] } }
         set { ids.withLock { $0[key] = newValue } }

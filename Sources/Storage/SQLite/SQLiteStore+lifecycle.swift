@@ -49,7 +49,7 @@ extension SQLiteStore {
             state = .open(opened)
             return true
         }
-        if isOpen { opening.end(isOpen: true) } else { _ = closeFile(opened) }
+        if isOpen { opening.end(true) } else { _ = closeFile(opened) }
     }
 
     /// Ends the use of the files until a restart. Data in memory belongs to the old ones and must not get into new
@@ -129,7 +129,7 @@ extension SQLiteStore {
                 return opened
             }
         }
-        opening.end(isOpen: false)
+        opening.end(false)
         guard let opened else { return nil }
         await opened.queue.finish()
         return await withCheckedContinuation { continuation in

@@ -16,7 +16,7 @@ package final class SQLiteStore: Sendable {
     let state = Mutex(State.unopened)
     /// Called if a file was removed, replaced or truncated.
     let onLost: (@Sendable (StorageError) -> Void)?
-    let opening = OpeningGate()
+    let opening = Latch<Bool>()
     package let headers = JWSHeaderTable()
     package let appIDs = RowIDCache<AppScope>()
     package let metrics = StoreMetrics()

@@ -23,7 +23,7 @@ package struct StoreSchema: Sendable {
     /// The statements that the engine needs in addition to those that create the tables.
     private let additions: [String]
 
-    package init(_ dialect: SQLDialect, additions: [String] = []) {
+    init(_ dialect: SQLDialect, additions: [String] = []) {
         self.dialect = dialect
         self.additions = additions
     }

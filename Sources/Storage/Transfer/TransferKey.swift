@@ -28,7 +28,7 @@ extension SQLValue {
 package struct TransferKey: Sendable, Hashable {
     package let values: [SQLValue]
 
-    package init(_ values: [SQLValue]) { self.values = values }
+    init(_ values: [SQLValue]) { self.values = values }
 
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
@@ -37,7 +37,7 @@ package struct TransferKey: Sendable, Hashable {
     }
 
     /// Reads ``bytes``; `nil` for other bytes. The values of a key are integers, texts and bytes.
-    package init?(bytes: [UInt8]) {
+    init?(bytes: [UInt8]) {
         var rest = bytes[...]
         var values: [SQLValue] = []
         while let tag = rest.popFirst() {

@@ -27,7 +27,7 @@ struct ReceiptBench {
 
     private let samples: [Sample]
     private let decoder: ReceiptDecoder
-    private let pipeline: VerifyReceiptService
+    private let service: VerifyReceiptService
     /// Only present with the built-in samples, because it needs the key that signed them.
     private var serverAPI: ServerAPIBench?
 
@@ -73,7 +73,7 @@ struct ReceiptBench {
     private init(samples: [Sample], settings: ProxyConfiguration) throws {
         self.samples = samples
         decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .apple)
-        pipeline = try VerifyReceiptService(
+        service = try VerifyReceiptService(
             settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error))
     }
 
@@ -111,8 +111,8 @@ struct ReceiptBench {
         }
         if sample.kind == .appReceipt {
             let body = Array(#"{"receipt-data":""#.utf8) + sample.text + Array(#""}"#.utf8)
-            add("receipt.answer") { [pipeline] in
-                let reply = await pipeline.answer(body: body, route: .auto, sources: [.receipt])
+            add("receipt.answer") { [service] in
+                let reply = await service.answer(body: body, route: .auto, sources: [.receipt])
                 BlackHole.swallow(reply.answer.body)
             }
         }

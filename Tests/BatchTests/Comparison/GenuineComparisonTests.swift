@@ -52,10 +52,10 @@ struct GenuineComparisonTests {
             verifyReceipt: [UInt8](Data(contentsOf: folder.appending(path: "responses/\(pair.answer).json"))))
         let text = try String(contentsOf: folder.appending(path: "\(pair.receipt).b64"), encoding: .utf8)
         let now = try #require(pair.now.map(Timestamp.init(seconds:)) ?? apple.requestDate)
-        let pipeline = try VerifyReceiptService(
+        let service = try VerifyReceiptService(
             settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"),
             now: { now })
-        let reply = await pipeline.answer(
+        let reply = await service.answer(
             body: Question.body(text.trimmingCharacters(in: .whitespacesAndNewlines)), route: .auto,
             sources: [.receipt])
         let comparison = Comparison(

@@ -50,7 +50,7 @@ struct CachedResponseTests {
         ) async -> VerifyReceiptStatus {
             var options = VerifyReceiptService.RequestOptions()
             change(&options)
-            return await bridge.pipelines.verifyReceipt.answer(
+            return await bridge.graph.verifyReceipt.answer(
                 body: Question.body(receipt, password: nil), route: route, requestOptions: options
             ).answer.status
         }
@@ -80,7 +80,7 @@ struct CachedResponseTests {
         let receipt = try bridge.appStore.receipt()
         for _ in 0..<3 { _ = await bridge.ask(receipt) }
         #expect(bridge.hits == 1)
-        try await bridge.pipelines.invalidateErasedCustomers(in: bridge.store)
+        try await bridge.graph.invalidateErasedCustomers(in: bridge.store)
         #expect(await bridge.ask(receipt).status == 0 && bridge.hits == 1)
     }
 
@@ -91,7 +91,7 @@ struct CachedResponseTests {
         let receipt = try appStore.receipt()
         /// Reloads from another store, which is like the own one before it is written, and asks during an outage.
         func isRefunded(after stored: StoringTestProxy) async throws -> Bool {
-            try await bridge.pipelines.invalidateErasedCustomers(in: stored.store)
+            try await bridge.graph.invalidateErasedCustomers(in: stored.store)
             appStore.update { $0.isDown = true }
             let reply = await bridge.ask(receipt)
             #expect(reply.source == .receipt && reply.status == 0)
@@ -120,5 +120,5 @@ struct CachedResponseTests {
 
 extension StoringTestProxy {
     /// Requests that the response cache answered.
-    fileprivate var hits: Int64 { pipelines.counts.responseCache.count(HitLabel.hit) }
+    fileprivate var hits: Int64 { graph.counts.responseCache.count(HitLabel.hit) }
 }

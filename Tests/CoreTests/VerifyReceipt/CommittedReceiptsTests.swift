@@ -17,7 +17,7 @@ struct CommittedReceiptsTests {
     ]
 
     /// A service at a fixed time that trusts the roots of the folder, as `--roots Receipts/roots` does.
-    private func pipeline(now: Timestamp = ReceiptsFolder.clock) throws -> VerifyReceiptService {
+    private func service(now: Timestamp = ReceiptsFolder.clock) throws -> VerifyReceiptService {
         var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: SampleReceipts.folder.appending(path: "roots"))
         try settings.trust(certificatesIn: SampleReceipts.folder.appending(path: "intermediates"))
@@ -36,7 +36,7 @@ struct CommittedReceiptsTests {
         try ReceiptsFolder(SampleReceipts.folder).write()
         for sample in SampleReceipts.all {
             let request = try sample.bytes(of: "request.json")
-            let reply = try await pipeline().answer(body: request, route: .auto, sources: [.receipt])
+            let reply = try await service().answer(body: request, route: .auto, sources: [.receipt])
             try Data(reply.answer.body + [0x0A]).write(to: sample.folder.appending(path: "answer.json"))
         }
     }
@@ -64,7 +64,7 @@ struct CommittedReceiptsTests {
     @Test("The response equals answer.json byte for byte at the time of the samples", arguments: SampleReceipts.all)
     func answer(sample: SampleReceipt) async throws {
         let request = try sample.bytes(of: "request.json")
-        let reply = try await pipeline().answer(body: request, route: .auto, sources: [.receipt])
+        let reply = try await service().answer(body: request, route: .auto, sources: [.receipt])
         #expect(try reply.answer.body + [0x0A] == sample.bytes(of: "answer.json"))
     }
 
@@ -72,7 +72,7 @@ struct CommittedReceiptsTests {
     func answerLater(sample: SampleReceipt) async throws {
         let request = try sample.bytes(of: "request.json")
         let later = Timestamp(milliseconds: ReceiptsFolder.clock.milliseconds + 1000)
-        let reply = try await pipeline(now: later).answer(body: request, route: .auto, sources: [.receipt])
+        let reply = try await service(now: later).answer(body: request, route: .auto, sources: [.receipt])
         let requestDate = /"request_date(_ms|_pst)?":"[^"]*"/
         let ours = String(decoding: reply.answer.body, as: UTF8.self).replacing(requestDate, with: "")
         let expected = String(decoding: try sample.bytes(of: "answer.json").dropLast(), as: UTF8.self)

@@ -31,7 +31,7 @@ struct CustomerViewErrorTests {
     func malformedBody(body: String) async throws {
         try await CustomerViews.serving(customers: 1) { views in
             #expect(
-                await views.failure { try await $0.pipeline.view(body: Array(body.utf8)) } == "400 malformedRequest")
+                await views.failure { try await $0.service.view(body: Array(body.utf8)) } == "400 malformedRequest")
         }
     }
 
@@ -137,7 +137,7 @@ struct CustomerViewErrorTests {
                 for (_, found, text) in texts where found != expected {
                     let body = views.body(key, text)
                     let error = await #expect(throws: OperationError.self) {
-                        try await views.pipeline.view(body: body)
+                        try await views.service.view(body: body)
                     }
                     let name = found.split(separator: " ", maxSplits: 1)[1]
                     #expect(error?.description == "notASignedTransaction: a signed \(name), not \(expected)")
@@ -223,7 +223,7 @@ struct CustomerViewErrorTests {
             views.store.faults.add(
                 SimulatedFault(.serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))
             do throws(OperationError) {
-                _ = try await views.pipeline.view(transactionId: id, bundleId: nil)
+                _ = try await views.service.view(transactionId: id, bundleId: nil)
                 Issue.record("got a view despite the fault")
             } catch {
                 #expect(error.code.httpStatus == 503 && error.retryAfter == 91)

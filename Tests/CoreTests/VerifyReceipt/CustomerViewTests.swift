@@ -60,7 +60,7 @@ struct CustomerViewTests {
                 "receipt-data=\(ReceiptEncodingVariant.percentEncoded(receipt))&password=x",
                 #"{"receiptData":"\#(jws)"}"#, #"{"productId":"p","purchaseToken":"\#(jws)"}"#,
             ] {
-                let view = try views.json(await views.pipeline.view(body: Array(body.utf8)))
+                let view = try views.json(await views.service.view(body: Array(body.utf8)))
                 #expect(view["transactions"]?.elements?.isEmpty == false, "\(body.prefix(60))")
             }
             let renewal = await views.failure {

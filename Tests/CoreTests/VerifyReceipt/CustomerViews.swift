@@ -10,7 +10,7 @@ import ReceiptBridgeTransport
 /// The customer view service in front of a simulated Server API.
 struct CustomerViews {
     let store: SimulatedStore
-    let pipeline: CustomerViewService
+    let service: CustomerViewService
 
     /// Removes the app's key, so that only receipts can answer.
     static let noKey = { @Sendable (_: inout ProxyConfiguration, app: inout AppConfiguration) in app.serverAPI = nil }
@@ -22,22 +22,22 @@ struct CustomerViews {
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {
         try await ServerAPIWorld.asking(customers: customers, options: options) { store, world in
-            try await work(CustomerViews(store: store, pipeline: world.graph(changing: change).customerView))
+            try await work(CustomerViews(store: store, service: world.graph(changing: change).customerView))
         }
     }
 
     // MARK: - Requests
 
-    func json(_ view: CustomerView) throws -> JSONValue { try JSONValue(reading: pipeline.renderer.render(view)) }
+    func json(_ view: CustomerView) throws -> JSONValue { try JSONValue(reading: service.renderer.render(view)) }
 
     func ask(_ receipt: String) async throws -> JSONValue { try await ask("receiptData", receipt) }
 
     func ask(_ key: String, _ text: String, bundleId: String? = nil) async throws -> JSONValue {
-        try json(await pipeline.view(body: body(key, text, bundleId: bundleId)))
+        try json(await service.view(body: body(key, text, bundleId: bundleId)))
     }
 
     func ask(id: String, bundleId: String? = nil) async throws -> JSONValue {
-        try json(await pipeline.view(transactionId: id, bundleId: bundleId))
+        try json(await service.view(transactionId: id, bundleId: bundleId))
     }
 
     /// The HTTP status and the code of the error, for example `404 transactionNotFound`; `nil` if there is a view.

@@ -40,7 +40,7 @@ struct EventEquivalenceTests {
                 events.compactMap(\.after).map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-            let api = try world.pipeline([.api])
+            let api = try world.service([.api])
             let writer = try world.graph([.stored, .api], store: store)
             let reader = try world.graph([.stored, .api], store: store)
             var outcome = Outcome()

@@ -86,14 +86,14 @@ struct GenuineResponseTests {
         let submitted = try #require(text ?? apple["latest_receipt"]?.text)
         let requestDate = apple["receipt"]?["request_date_ms"]?.text.flatMap { Int64($0) }
         let now = try #require(pair.now ?? requestDate.map(Timestamp.init(milliseconds:)))
-        let pipeline = try VerifyReceiptService(
+        let service = try VerifyReceiptService(
             settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"),
             now: { now })
         let request = JSONValue.object([
             "receipt-data": .string(submitted.trimmingCharacters(in: .whitespacesAndNewlines)),
             "exclude-old-transactions": .bool(pair.excludesOldTransactions),
         ])
-        let reply = await pipeline.answer(body: request.bytes, route: .auto, sources: [.receipt])
+        let reply = await service.answer(body: request.bytes, route: .auto, sources: [.receipt])
         var actual = AnswerDifferences()
         actual.compare(apple, try JSONValue(reading: reply.answer.body), at: "")
         #expect(actual.lines.sorted() == pair.differences.sorted())

@@ -16,29 +16,29 @@ struct LookedUpRecordsTests {
     func cached() async throws {
         try await ServerAPIWorld.asking { store, world in
             let clock = MovableClock()
-            let pipeline = try world.pipeline([.api], clock: clock)
+            let service = try world.service([.api], clock: clock)
             let receipt = try store.receipt(.activeSubscription)
-            let first = await pipeline.answer(body: body(receipt), route: .auto)
+            let first = await service.answer(body: body(receipt), route: .auto)
             #expect(first.source == .api && first.answer.status == .valid)
             // One lookup is two calls: the transaction history and the subscription statuses.
             #expect(store.requests.total == 2)
             clock.now = SharedSimulator.noon.advanced(by: .seconds(59))
-            let second = await pipeline.answer(body: body(receipt), route: .auto)
+            let second = await service.answer(body: body(receipt), route: .auto)
             #expect(second.source == .api)
             #expect(store.requests.total == 2)
             let dates = try [first, second].map { reply in
                 try JSONValue(reading: reply.answer.body)["receipt"]?["request_date_ms"]?.text
             }
             #expect(dates == ["1795262400000", "1795262459000"])
-            let thinned = await pipeline.answer(
+            let thinned = await service.answer(
                 body: body(receipt, ["exclude-old-transactions": .bool(true)]), route: .auto)
             #expect(thinned.answer.body.count < second.answer.body.count || receipt.customer.transactions.count == 1)
             #expect(store.requests.total == 2)
             clock.now = SharedSimulator.noon.advanced(by: .minutes(1))
-            _ = await pipeline.answer(body: body(receipt), route: .auto)
+            _ = await service.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 4)
             clock.now = SharedSimulator.noon
-            _ = await pipeline.answer(body: body(receipt), route: .auto)
+            _ = await service.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 6, "a clock that was set back must not extend the lifetime")
         }
     }
@@ -47,17 +47,17 @@ struct LookedUpRecordsTests {
     func notCached() async throws {
         try await ServerAPIWorld.asking { store, world in
             let receipt = try store.receipt(.activeSubscription)
-            func calls(_ pipeline: VerifyReceiptService) async -> Int {
+            func calls(_ service: VerifyReceiptService) async -> Int {
                 store.requests.removeAll()
-                for _ in 0..<3 { _ = await pipeline.answer(body: body(receipt), route: .auto) }
+                for _ in 0..<3 { _ = await service.answer(body: body(receipt), route: .auto) }
                 return store.requests.total
             }
-            let always = try world.pipeline([.api]) { $0.cacheSeconds = 0 }
+            let always = try world.service([.api]) { $0.cacheSeconds = 0 }
             #expect(await calls(always) == 6)
-            let pipeline = try world.pipeline([.api])
+            let service = try world.service([.api])
             store.faults.add(SimulatedFault(.status(404), endpoint: "history", times: 1))
-            #expect(await pipeline.answer(body: body(receipt), route: .auto).answer.status == .temporarilyUnavailable)
-            #expect(await pipeline.answer(body: body(receipt), route: .auto).answer.status == .valid)
+            #expect(await service.answer(body: body(receipt), route: .auto).answer.status == .temporarilyUnavailable)
+            #expect(await service.answer(body: body(receipt), route: .auto).answer.status == .valid)
         }
     }
 
@@ -93,14 +93,14 @@ struct LookedUpRecordsTests {
         try await ServerAPIWorld.asking { store, world in
             for kind in [CustomerKind.activeSubscription, .longHistory] {
                 let customer = try store.customer(kind)
-                let pipeline = try world.pipeline([.api])
+                let service = try world.service([.api])
                 store.requests.removeAll()
                 var calls: [Int] = []
                 var items = try customer.transactions.prefix(10).map { try signed($0, customer, store) }
                 items.append(try #require(try store.signedAppTransaction(of: customer)))
                 items += store.receipts(of: customer).map(\.base64)
                 for item in items {
-                    let reply = await pipeline.answer(body: Question.body(item), route: .auto)
+                    let reply = await service.answer(body: Question.body(item), route: .auto)
                     #expect(reply.answer.status == .valid && reply.source == .api)
                     calls.append(store.requests.total)
                 }
@@ -114,7 +114,7 @@ struct LookedUpRecordsTests {
     func lacking() async throws {
         try await ServerAPIWorld.asking { store, world in
             let clock = MovableClock()
-            let pipeline = try world.pipeline([.api], clock: clock)
+            let service = try world.service([.api], clock: clock)
             let customer = try store.customer(.activeSubscription)
             let known = try #require(customer.transactions.last)
             let unknown = try signed(known, customer, store, transactionId: "730999999999999")
@@ -122,7 +122,7 @@ struct LookedUpRecordsTests {
             for (item, seconds) in [(try signed(known, customer, store), 0), (unknown, 1), (unknown, 5), (unknown, 6)] {
                 store.requests.removeAll()
                 clock.now = SharedSimulator.noon.advanced(by: .milliseconds(Int64(seconds) * 1_000))
-                #expect(await pipeline.answer(body: Question.body(item), route: .auto).answer.status == .valid)
+                #expect(await service.answer(body: Question.body(item), route: .auto).answer.status == .valid)
                 calls.append(store.requests.total)
             }
             #expect(calls[1] > 0 && calls[2] == 0 && calls[3] > 0, "\(calls)")
@@ -145,8 +145,8 @@ struct LookedUpRecordsTests {
         typealias Policy = AppConfiguration.UnknownTransaction
         try await ServerAPIWorld.asking { store, world async throws in
             func ask(_ kind: CustomerKind, _ sources: [AnswerSource], _ policy: Policy) async throws -> String {
-                let pipeline = try world.pipeline(sources) { $0.unknownTransaction = policy }
-                let reply = await pipeline.answer(body: body(try store.receipt(kind)), route: .auto)
+                let service = try world.service(sources) { $0.unknownTransaction = policy }
+                let reply = await service.answer(body: body(try store.receipt(kind)), route: .auto)
                 // The whole body of a denial, because every other body is too long to compare.
                 let text = String(decoding: reply.answer.body, as: UTF8.self)
                 return "\(text.utf8.count < 100 ? text : "\(reply.answer.status)") \(reply.source)"

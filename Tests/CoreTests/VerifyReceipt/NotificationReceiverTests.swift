@@ -32,8 +32,8 @@ struct NotificationReceiverTests {
             let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
             #expect(try await bridge.receive(again) == outcome)
         }
-        #expect(bridge.pipelines.counts.notifications.words == "stored 2, repeated 2")
-        #expect(bridge.pipelines.notifications.rejections.words == "")
+        #expect(bridge.graph.counts.notifications.words == "stored 2, repeated 2")
+        #expect(bridge.graph.notifications.rejections.words == "")
     }
 
     // MARK: - Rejected notifications
@@ -64,7 +64,7 @@ struct NotificationReceiverTests {
         }
         #expect(await bridge.refusal(ScriptedCustomer.body(unsigned)) == .malformedNotification)
         #expect(try await bridge.notifications() == 0)
-        #expect(bridge.pipelines.notifications.rejections.words == "malformedNotification 1, notAuthentic 3")
+        #expect(bridge.graph.notifications.rejections.words == "malformedNotification 1, notAuthentic 3")
     }
 
     @Test(
@@ -104,7 +104,7 @@ struct NotificationReceiverTests {
         let text = try #require(JSONValue(reading: body)["signedPayload"]?.text)
         bridge.appStore.update { $0.notifications = [text] }
         let filler = NotificationGapFiller(
-            receiver: bridge.pipelines.notifications, store: bridge.store, logger: .silent)
+            receiver: bridge.graph.notifications, store: bridge.store, logger: .silent)
         bridge.now = SharedSimulator.noon.advanced(by: .minutes(-10))
         #expect(await bridge.refusal(body) == .signedInFuture)
         #expect(await filler.fill() == .nothingToDo)
@@ -129,7 +129,7 @@ struct NotificationReceiverTests {
         let body = ScriptedCustomer.body(try MintedReceipts.pki.jwsSigner.jws(payload: notification))
         bridge.now = Timestamp(seconds: 0)
         #expect(await bridge.refusal(body) == .signedInFuture)
-        #expect(bridge.pipelines.notifications.gaps.current != nil)
+        #expect(bridge.graph.notifications.gaps.current != nil)
         bridge.now = SharedSimulator.noon
         #expect(await bridge.refusal(body) == nil)
     }
@@ -137,12 +137,12 @@ struct NotificationReceiverTests {
     @Test("A notification is rejected with 503 if no store is configured")
     func noStore() async throws {
         let appStore = ScriptedCustomer()
-        let pipelines = try ServiceGraph(
+        let graph = try ServiceGraph(
             settings: ProxyConfiguration(), transport: appStore.transport, tables: .bundled,
             logger: Logger(label: "test"))
         let body = try appStore.notification("TEST")
         do throws(NotificationRejection) {
-            try await pipelines.notifications.receive(body)
+            try await graph.notifications.receive(body)
             Issue.record("taken")
         } catch {
             #expect(error.code == .noStore && error.code.httpStatus == 503)
@@ -325,8 +325,8 @@ struct NotificationReceiverTests {
                 sql: "CREATE TRIGGER broken BEFORE INSERT ON customer BEGIN SELECT RAISE(ABORT, 'broken'); END")
         }
         #expect(await bridge.ask(try bridge.appStore.receipt()).source == .api)
-        await bridge.pipelines.finishWriting()
-        #expect(bridge.pipelines.counts.events.count(MetricEvent.droppedWrites) == 1)
+        await bridge.graph.finishWriting()
+        #expect(bridge.graph.counts.events.count(MetricEvent.droppedWrites) == 1)
     }
 
     // MARK: - Notifications from Apple
@@ -343,14 +343,14 @@ struct NotificationReceiverTests {
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             var settings = ProxyConfiguration()
             settings.apps = [AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.audaos.audarecorder"))]
-            let pipelines = try ServiceGraph(
+            let graph = try ServiceGraph(
                 settings: settings, transport: nil, store: store, tables: .bundled,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            #expect(try await pipelines.notifications.receive(ScriptedCustomer.body(text)) == .stored(isNew: true))
+            #expect(try await graph.notifications.receive(ScriptedCustomer.body(text)) == .stored(isNew: true))
             var damaged = Array(text.utf8)
             damaged[damaged.count / 2] = damaged[damaged.count / 2] == 0x41 ? 0x42 : 0x41
             await #expect(throws: NotificationRejection.self) {
-                try await pipelines.notifications.receive(
+                try await graph.notifications.receive(
                     ScriptedCustomer.body(String(decoding: damaged, as: UTF8.self)))
             }
             #expect(try await store.notifications(matching: NotificationFilter(), after: 0, limit: 9).count == 1)

@@ -15,7 +15,7 @@ struct ReconciliationLeaseTests {
         let schedule = ReconciliationSchedule(time: 4 * 3_600)
         func reconcile(on schedule: ReconciliationSchedule?) async throws -> ReconciliationCounts? {
             try await Reconciliation(
-                receiver: bridge.pipelines.notifications, store: bridge.store, window: 86_400,
+                receiver: bridge.graph.notifications, store: bridge.store, window: 86_400,
                 progress: ReconciliationProgress()
             ).runHoldingLease(on: schedule)
         }
@@ -46,7 +46,7 @@ struct ReconciliationLeaseTests {
         let monitor = AccountTokenMonitor(store: bridge.store, logger: .silent)
         #expect(await !monitor.addPage())
         let counts = try await Reconciliation(
-            receiver: bridge.pipelines.notifications, store: bridge.store, window: 86_400,
+            receiver: bridge.graph.notifications, store: bridge.store, window: 86_400,
             progress: ReconciliationProgress()
         ).runHoldingLease(on: nil)
         #expect(counts != nil)

@@ -46,8 +46,8 @@ struct RenewalDueTests {
 
         /// Returns the status, and how often the history and the statuses were requested.
         func ask(_ transport: ScriptedAppStore) async throws -> String {
-            let pipeline = try ServerAPIWorld(appStore: store, transport: transport).pipeline([.api])
-            let reply = await pipeline.answer(body: Question.body(receipt.base64), route: .auto)
+            let service = try ServerAPIWorld(appStore: store, transport: transport).service([.api])
+            let reply = await service.answer(body: Question.body(receipt.base64), route: .auto)
             let histories = transport.requests.count { $0.url.contains("/history/") }
             return "\(reply.answer.status.rawValue) \(histories) \(transport.requests.count - histories)"
         }
@@ -111,11 +111,11 @@ struct RenewalDueTests {
         let transport = renewing([answers(scenario)])
         let clock = MovableClock()
         let world = ServerAPIWorld(appStore: scenario.store, transport: transport)
-        let pipeline = try world.pipeline([.api], clock: clock)
+        let service = try world.service([.api], clock: clock)
         for post in posts {
             clock.now = SharedSimulator.noon.advanced(by: .milliseconds(post.at))
             let before = transport.requests.count
-            let reply = await pipeline.answer(body: Question.body(scenario.receipt.base64), route: .auto)
+            let reply = await service.answer(body: Question.body(scenario.receipt.base64), route: .auto)
             #expect(reply.answer.status == status)
             #expect(transport.requests.count - before == post.calls, "at \(post.at)")
         }

@@ -60,7 +60,7 @@ struct ResponseArchiveTests {
             let online = try bridge(saying: body)
             let reply = await online.ask(receipt)
             #expect(reply.source == .apple)
-            await online.pipelines.finishWriting()
+            await online.graph.finishWriting()
             #expect(try await store.lastGoodUsage() != archived, "the response was not archived")
             return reply
         }
@@ -69,7 +69,7 @@ struct ResponseArchiveTests {
         @discardableResult
         func ask(_ bridge: TestProxy, _ receipt: String) async -> TestProxy.Reply {
             let reply = await bridge.ask(receipt)
-            await bridge.pipelines.finishWriting()
+            await bridge.graph.finishWriting()
             return reply
         }
     }
@@ -132,11 +132,11 @@ struct ResponseArchiveTests {
         var settings = ProxyConfiguration()
         settings.apps = [app]
         let down = try stage.bridge(isDown: true, [.apple]) { $1.rollout = app.rollout }
-        down.pipelines.rollouts.apply(settings)
+        down.graph.rollouts.apply(settings)
         let bundleId = try #require(app.bundleId)
-        _ = try await down.pipelines.rollouts.synchronize(
+        _ = try await down.graph.rollouts.synchronize(
             bundleId, with: stage.store.comparisons, at: SharedSimulator.noon)
-        #expect(down.pipelines.rollouts.states[bundleId]?.percent == 100)
+        #expect(down.graph.rollouts.states[bundleId]?.percent == 100)
         #expect(await down.ask(receipt.base64).short == "0 stored Production")
     }
 
@@ -288,7 +288,7 @@ struct ResponseArchiveTests {
         for receipt in try SharedSimulator.world.receipts.filter({ $0.customer.kind != .longHistory }).map(\.base64) {
             let reply = await bridge.ask(receipt, password: TestProxy.secret)
             guard reply.short == "0 apple Production" else { continue }
-            await bridge.pipelines.finishWriting()
+            await bridge.graph.finishWriting()
             let isNew = await isKept(receipt)
             #expect(isNew, "after \(archived.count), \(reply.text.utf8.count) bytes")
             archived.append(receipt)
@@ -323,7 +323,7 @@ struct ResponseArchiveTests {
         let body = Self.subscription("QUJD")
         let before = try stage.bridge(after: 0, [.apple], change)
         #expect(await before.ask(victim.base64).source == .apple)
-        await before.pipelines.finishWriting()
+        await before.graph.finishWriting()
         let online = try stage.bridge(saying: body, after: 1_000, [.apple], change)
         let unbought = try stage.bridge(
             saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple],
@@ -337,8 +337,8 @@ struct ResponseArchiveTests {
             online.clock.now = online.clock.now.advanced(by: .milliseconds(1))
             unbought.clock.now = online.clock.now
             // Wait, because writes that exceed the queue are dropped.
-            await online.pipelines.finishWriting()
-            await unbought.pipelines.finishWriting()
+            await online.graph.finishWriting()
+            await unbought.graph.finishWriting()
         }
         #expect(try await stage.store.lastGoodUsage().count == 1 + 8 + 8)
         let down = try stage.bridge(isDown: true, after: 2_000, [.apple], change)

@@ -341,7 +341,7 @@ final class StoringTestProxy: Sendable {
     let folder: TemporaryFolder
     let store: SQLiteStore
     private let proxy, fresh: TestProxy
-    var pipelines: ServiceGraph { proxy.pipelines }
+    var graph: ServiceGraph { proxy.graph }
 
     var now: Timestamp {
         get { proxy.clock.now }
@@ -369,7 +369,7 @@ final class StoringTestProxy: Sendable {
         change(&app)
         proxy = try TestProxy(appStore.transport, store: store, logger: logger) { ($0.deadline, $1) = (deadline, app) }
         // Notifications have been received for long.
-        proxy.pipelines.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
+        proxy.graph.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
         fresh = try TestProxy(appStore.transport, clock: proxy.clock, logger: logger) {
             $1 = app
             ($1.answer, $1.cacheSeconds) = ([.api], 0)
@@ -386,7 +386,7 @@ final class StoringTestProxy: Sendable {
     /// Sends requests until the response comes from the stored records, and waits until these are in the store.
     func waitUntilStored(_ receipt: String) async -> Bool {
         let isStored = await eventually { await ask(receipt).source == .stored }
-        await pipelines.finishWriting()
+        await graph.finishWriting()
         return isStored
     }
 
@@ -412,12 +412,12 @@ final class StoringTestProxy: Sendable {
 
     @discardableResult
     func receive(_ body: [UInt8]) async throws -> NotificationOutcome {
-        try await pipelines.notifications.receive(body)
+        try await graph.notifications.receive(body)
     }
 
     func refusal(_ body: [UInt8]) async -> NotificationRejection.Code? {
         do throws(NotificationRejection) {
-            try await pipelines.notifications.receive(body)
+            try await graph.notifications.receive(body)
             return nil
         } catch {
             return error.code

@@ -32,10 +32,10 @@ struct ServerAPISourceTests {
                 store.receipts.first { !$0.originalTransactionIds.isEmpty && $0.plan.version == nil })
             store.faults.add(SimulatedFault(fault.kind, endpoint: "serverAPI"))
             let body = Question.body(receipt.base64)
-            let reply = await (try world.pipeline([.api])).answer(body: body, route: .auto)
+            let reply = await (try world.service([.api])).answer(body: body, route: .auto)
             #expect(reply.answer.status.rawValue == fault.alone)
             #expect(reply.source == .api)
-            let second = await (try world.pipeline([.api, .receipt])).answer(body: body, route: .auto)
+            let second = await (try world.service([.api, .receipt])).answer(body: body, route: .auto)
             #expect(second.source == .receipt)
             #expect(second.answer.status == .valid)
         }
@@ -44,12 +44,12 @@ struct ServerAPISourceTests {
     @Test("The Server API is not called for a receipt that is not authentic or has no transaction")
     func notAsked() async throws {
         try await ServerAPIWorld.asking(customers: 40) { store, world in
-            let pipeline = try world.pipeline([.api])
+            let service = try world.service([.api])
             let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
-            let refused = await pipeline.answer(body: Question.body(tampered.text), route: .auto)
+            let refused = await service.answer(body: Question.body(tampered.text), route: .auto)
             #expect(refused.answer.status == .notAuthentic)
             let empty = try #require(store.receipts.first { $0.originalTransactionIds.isEmpty })
-            let answered = await pipeline.answer(body: Question.body(empty.base64), route: .auto)
+            let answered = await service.answer(body: Question.body(empty.base64), route: .auto)
             #expect(answered.answer.status == .valid)
             #expect(answered.source == .receipt)
             #expect(store.requests.total == 0)

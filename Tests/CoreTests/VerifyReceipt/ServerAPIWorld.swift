@@ -27,7 +27,7 @@ struct ServerAPIWorld {
         }
     }
 
-    func pipeline(
+    func service(
         _ answer: [AnswerSource], store: (any Store)? = nil,
         clock: MovableClock = MovableClock(),
         changing change: (inout AppConfiguration) -> Void = { _ in }

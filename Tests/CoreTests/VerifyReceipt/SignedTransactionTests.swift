@@ -17,7 +17,7 @@ struct SignedTransactionTests {
     private struct Bridge {
         let appStore = ScriptedCustomer()
         let proxy: TestProxy
-        var pipeline: VerifyReceiptService { proxy.pipeline }
+        var service: VerifyReceiptService { proxy.service }
 
         init(
             _ answer: [AnswerSource] = [.api], store: (any Store)? = nil,
@@ -40,7 +40,7 @@ struct SignedTransactionTests {
         }
 
         func ask(_ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto) async -> SourcedAnswer {
-            await pipeline.answer(body: Question.body(item, password: password), route: route)
+            await service.answer(body: Question.body(item, password: password), route: route)
         }
 
         /// The status and the source, for example `0 api`.
@@ -77,13 +77,13 @@ struct SignedTransactionTests {
             appStore, world in
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-            let pipeline = try world.pipeline([.api], store: store)
+            let service = try world.service([.api], store: store)
             var (compared, downloads) = (0, 0)
             for customer in appStore.sample {
                 guard let line = try appStore.signedLine(of: customer),
                     let signed = line["signedTransaction"]?.text
                 else { continue }
-                let answer = await pipeline.answer(body: Question.body(signed), route: .auto)
+                let answer = await service.answer(body: Question.body(signed), route: .auto)
                 #expect(answer.answer.status == .valid && answer.source == .api, "\(customer.id) \(customer.kind)")
                 #expect(answer.environment == customer.environment)
                 let json = try JSONValue(reading: answer.answer.body)
@@ -92,7 +92,7 @@ struct SignedTransactionTests {
                 if json["receipt"]?["original_application_version"]?.text != nil { downloads += 1 }
                 #expect((json["latest_receipt"] == nil) == (json["latest_receipt_info"] == nil))
                 for receipt in appStore.receipts(of: customer) {
-                    let theirs = await pipeline.answer(body: Question.body(receipt.base64), route: .auto)
+                    let theirs = await service.answer(body: Question.body(receipt.base64), route: .auto)
                     // The response to an iOS 6 receipt has another form.
                     guard theirs.source == .api,
                         try JSONValue(reading: theirs.answer.body)["receipt"]?["in_app"] != nil
@@ -106,7 +106,7 @@ struct SignedTransactionTests {
                     compared += 1
                 }
                 guard let latest = json["latest_receipt"]?.text else { continue }
-                let again = await pipeline.answer(body: Question.body(latest), route: .auto)
+                let again = await service.answer(body: Question.body(latest), route: .auto)
                 #expect(
                     try Self.rows("pending_renewal_info", again, without: [])
                         == Self.rows("pending_renewal_info", answer, without: []), "\(customer.id)")
@@ -176,7 +176,7 @@ struct SignedTransactionTests {
         #expect(bridge.appStore.questions.isEmpty)
         let stranger = await bridge.ask(try bridge.signed(bundleId: "com.example.stranger"))
         #expect(stranger.unconfiguredApp?.rawValue == "com.example.stranger")
-        let counts = bridge.pipeline.counts.authenticationFailures.words
+        let counts = bridge.service.counts.authenticationFailures.words
         for count in [
             "malformed 2", "unsigned 2", "badSignature 2", "unknownStructure 1",
             "unsupportedAlgorithm 1",
@@ -279,7 +279,7 @@ struct SignedTransactionTests {
         let bridge = try Bridge([.apple, .api])
         let handle = Base64.encode(Array("rb1.".utf8) + Array(repeating: 7, count: 90))
         #expect(await bridge.short(handle) == "21002 receipt")
-        #expect(bridge.pipeline.counts.authenticationFailures.words.contains("bridgeHandle 1"))
+        #expect(bridge.service.counts.authenticationFailures.words.contains("bridgeHandle 1"))
         #expect(bridge.appStore.questions.isEmpty)
     }
 
@@ -292,7 +292,7 @@ struct SignedTransactionTests {
         let request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "700000000000100"))))
         #expect(await eventually { (try? await store.footprint(of: request))?.isEmpty == false })
         #expect(try await !store.erase(request, at: bridge.proxy.clock.now).isEmpty)
-        try await bridge.pipeline.invalidateErasedCustomers(in: store)
+        try await bridge.service.invalidateErasedCustomers(in: store)
         let lookups = bridge.appStore.questions.count
         #expect(await bridge.short(latest) == "0 api" && bridge.appStore.questions.count > lookups)
     }

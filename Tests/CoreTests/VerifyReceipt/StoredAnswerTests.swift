@@ -122,7 +122,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.ask(receipt).source == .api)
-        await bridge.pipelines.finishWriting()
+        await bridge.graph.finishWriting()
         await bridge.store.close()
         var answers: [String] = []
         for seconds: Int64 in [0, 59, 60] {
@@ -223,7 +223,7 @@ struct StoredAnswerTests {
             world.clock = SharedSimulator.noon.advanced(by: .seconds(5))
             world.change(id) { $0.revoked = nil }
         }
-        await bridge.pipelines.finishWriting()
+        await bridge.graph.finishWriting()
         appStore.update { $0.isDown = true }
         let outage = try StoringTestProxy([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
         for _ in 0..<2 {
@@ -248,7 +248,7 @@ struct StoredAnswerTests {
             }
             let learner = try StoringTestProxy([.api], appStore: bridge.appStore, folder: bridge.folder)
             #expect(await learner.ask(receipt).source == .api)
-            await learner.pipelines.finishWriting()
+            await learner.graph.finishWriting()
             func ask(after seconds: Int64) async -> String {
                 let count = bridge.appStore.questions.count
                 bridge.now = SharedSimulator.noon.advanced(by: .seconds(seconds))
@@ -271,7 +271,7 @@ struct StoredAnswerTests {
                 world.clock = SharedSimulator.noon.advanced(by: .seconds(20))
             }
             #expect(await ask(after: 20) == "api true 3", "\(order)")
-            await bridge.pipelines.finishWriting()
+            await bridge.graph.finishWriting()
             #expect(await ask(after: 60) == "stored true 0", "\(order)")
         }
     }
@@ -285,7 +285,7 @@ struct StoredAnswerTests {
             world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
         }
         #expect(await bridge.ask(receipt).source == .api)
-        await bridge.pipelines.finishWriting()
+        await bridge.graph.finishWriting()
         bridge.now = SharedSimulator.noon.advanced(by: .seconds(10))
         let appStore = bridge.appStore
         appStore.update { world in
@@ -326,7 +326,7 @@ struct StoredAnswerTests {
         }
         let receipt = try appStore.receipt(of: 1)
         #expect(await bridge.ask(receipt).source == .api)
-        await bridge.pipelines.finishWriting()
+        await bridge.graph.finishWriting()
         let count = appStore.questions.count
         let reply = await bridge.ask(receipt)
         #expect(reply.body.contains("700000000000600"), "\(reply)")
@@ -380,7 +380,7 @@ struct StoredAnswerTests {
             }
         }
         #expect(await bridge.ask(receipt).source == .apple)
-        await bridge.pipelines.finishWriting()
+        await bridge.graph.finishWriting()
         appStore.update { $0.verifyReceipt = nil }
         let alone = await bridge.ask(receipt)
         #expect(alone.source != .apple && alone.body.contains("cancellation_date"))
@@ -396,7 +396,7 @@ struct StoredAnswerTests {
         let receipt = try appStore.receipt()
         let bridge = try StoringTestProxy([.api], appStore: appStore)
         #expect(await bridge.ask(receipt).source == .api)
-        await bridge.pipelines.finishWriting()
+        await bridge.graph.finishWriting()
         await bridge.store.close()
         appStore.update { $0.isDown = true }
         let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)

@@ -13,10 +13,10 @@ import ReceiptBridgeTransport
 struct TestProxy {
     let apple: ScriptedAppStore
     let clock: MovableClock
-    let pipelines: ServiceGraph
+    let graph: ServiceGraph
     /// Nothing is loaded from a store that is opened later, so requests do not wait for it.
     private let loads: Bool
-    var pipeline: VerifyReceiptService { pipelines.verifyReceipt }
+    var service: VerifyReceiptService { graph.verifyReceipt }
 
     static let secret = SimulatedApp.first.sharedSecret
 
@@ -40,7 +40,7 @@ struct TestProxy {
         self.apple = apple
         self.clock = clock
         loads = store?.isOpen ?? false
-        pipelines = try ServiceGraph(
+        graph = try ServiceGraph(
             settings: settings, transport: apple, store: store, tables: .bundled, logger: logger,
             now: { clock.now }, sleep: { _ in })
     }
@@ -57,8 +57,8 @@ struct TestProxy {
     func ask(_ body: [UInt8], route: UpstreamRouter.Route = .auto, user: String? = nil) async -> Reply {
         var requestOptions = VerifyReceiptService.RequestOptions()
         requestOptions.user = user.map { Redacted($0) }
-        if loads { await pipelines.whenLoaded() }
-        let reply = await pipeline.answer(body: body, route: route, requestOptions: requestOptions)
+        if loads { await graph.whenLoaded() }
+        let reply = await service.answer(body: body, route: route, requestOptions: requestOptions)
         return Reply(
             status: reply.answer.status.rawValue, source: reply.source, environment: reply.environment,
             text: String(decoding: reply.answer.body, as: UTF8.self))

@@ -18,12 +18,12 @@ struct TrialFlagTests {
     func simulator(clock: Timestamp, introductory: String) async throws {
         let store = try SimulatedStore(seed: 7, customers: 84, clock: .fixed(clock), pki: try SharedSimulator.pki)
         let world = ServerAPIWorld(appStore: store, transport: ScriptedAppStore())
-        let pipeline = try world.pipeline([.receipt], clock: MovableClock(clock))
+        let service = try world.service([.receipt], clock: MovableClock(clock))
         var trials: [String: Int] = [:]
         for receipt in store.receipts {
             let body = Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
             let theirs = try store.verifyReceipt.answer(body: Array(body), at: .automatic)
-            let ours = try JSONValue(reading: await pipeline.answer(body: body, route: .auto).answer.body)
+            let ours = try JSONValue(reading: await service.answer(body: body, route: .auto).answer.body)
             var rows: [JSONValue] = []
             for answer in [theirs, ours] {
                 let list = answer["receipt"]?["in_app"]?.elements

@@ -69,7 +69,7 @@ struct UnexpectedNotificationTests {
         for body in bodies { _ = try await bridge.receive(body) }
         #expect(try await bridge.notifications() == bodies.count)
         #expect(
-            bridge.pipelines.counts.leftOut.words
+            bridge.graph.counts.leftOut.words
                 == "autoRenewStatus 1, bundleVersion 1, commitmentPrice 1, isUpgraded 1, price 1, quantity 1, "
                 + "renewalPrice 1, status 1, storefrontCountryCodes 1, subtype 1, type 1, version 1")
     }
@@ -143,7 +143,7 @@ struct UnexpectedNotificationTests {
         ]
         for body in bodies { #expect(await bridge.refusal(body) == .nestedItemMismatch) }
         #expect(NotificationRejection.Code.nestedItemMismatch.httpStatus == 503)
-        #expect(bridge.pipelines.notifications.rejections.words == "nestedItemMismatch 8")
+        #expect(bridge.graph.notifications.rejections.words == "nestedItemMismatch 8")
         let lines = log.entries.filter { $0.message == "notification rejected" }
         #expect(lines.count == 1)
         #expect(
@@ -210,7 +210,7 @@ struct UnexpectedNotificationTests {
         }
         bridge.appStore.update { $0.notifications = texts }
         let counts = try await Reconciliation(
-            receiver: bridge.pipelines.notifications, store: bridge.store, window: 86_400,
+            receiver: bridge.graph.notifications, store: bridge.store, window: 86_400,
             progress: ReconciliationProgress()
         ).runHoldingLease(on: nil)
         #expect(texts.count == 2 && counts?.gaps.isEmpty == true, "\(counts?.gaps.first?.sentence ?? "")")

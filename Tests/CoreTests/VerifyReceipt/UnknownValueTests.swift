@@ -85,7 +85,7 @@ struct UnknownValueTests {
             #expect(await bridge.ask(text, password: "wrong").status == refusal)
         }
         #expect(Self.access(await bridge.ask(texts[2])).prefix(2) == ["0", "1 renewals"])
-        let views = bridge.pipelines.customerView
+        let views = bridge.graph.customerView
         let found = try await views.view(body: JSONValue.object(["signedTransaction": .string(texts[2])]).bytes)
         let view = try JSONValue(reading: views.renderer.render(found))
         #expect(view["subscriptions"]?.elements?.count == 1 && view["transactions"]?.elements?.count == 3)
@@ -153,7 +153,7 @@ struct UnknownValueTests {
         bridge.appStore.change { $0.status = status }
         #expect(Self.access(await bridge.ask(receipt)) == expected)
         let body = JSONValue.object(["receiptData": .string(receipt)]).bytes
-        let views = bridge.pipelines.customerView
+        let views = bridge.graph.customerView
         let view = try await JSONValue(reading: views.renderer.render(views.view(body: body)))
         #expect(view["subscriptions"]?.elements?.first?["status"]?.integer == status)
         let notification = try bridge.appStore.notification("DID_RENEW", of: Self.newest)

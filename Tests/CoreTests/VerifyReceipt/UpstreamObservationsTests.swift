@@ -54,7 +54,7 @@ struct UpstreamObservationsTests {
     @Test("Identifiers that Apple named for a receipt without purchases are used for lookups when Apple is unavailable")
     func identifiers() async throws {
         try await ServerAPIWorld.asking { store, world in
-            let pipeline = try world.pipeline([.apple, .api, .receipt])
+            let service = try world.service([.apple, .api, .receipt])
             let id = try #require(store.customer(.activeSubscription).transactions.last?.originalTransactionId)
             let receipt = try #require(
                 store.receipts.first { $0.originalTransactionIds.isEmpty && $0.environment == .production })
@@ -65,13 +65,13 @@ struct UpstreamObservationsTests {
                         "{\"status\":0,\"receipt\":{},\"latest_receipt_info\":[{\"original_transaction_id\":\"\(id)\"}]}"
                     ),
                     times: 1))
-            #expect(await pipeline.answer(body: body, route: .auto).source == .apple)
+            #expect(await service.answer(body: body, route: .auto).source == .apple)
             store.faults.add(SimulatedFault(.status(503)))
-            let reply = await pipeline.answer(body: body, route: .auto)
+            let reply = await service.answer(body: body, route: .auto)
             #expect(reply.source == .api)
             let rows = try JSONValue(reading: reply.answer.body)["latest_receipt_info"]?.elements ?? []
             #expect(rows.contains { $0["original_transaction_id"]?.text == id })
-            let other = try world.pipeline([.apple, .api, .receipt])
+            let other = try world.service([.apple, .api, .receipt])
             #expect(await other.answer(body: body, route: .auto).source == .receipt)
         }
     }
@@ -80,14 +80,14 @@ struct UpstreamObservationsTests {
     func refundAfterLookup() async throws {
         try await ServerAPIWorld.asking { store, world in
             let clock = MovableClock()
-            let pipeline = try world.pipeline([.apple, .api, .receipt], clock: clock)
+            let service = try world.service([.apple, .api, .receipt], clock: clock)
             // A refund of a renewal, whose transaction id differs from its original transaction id.
             let receipt = try store.receipt(.activeSubscription)
             let bought = try #require(
                 receipt.transactions.last { $0.isAutoRenewable && $0.transactionId != $0.originalTransactionId })
             let body = Question.body(receipt.base64)
             func ask() async throws -> (source: AnswerSource, isRefunded: Bool) {
-                let reply = await pipeline.answer(body: body, route: .auto)
+                let reply = await service.answer(body: body, route: .auto)
                 let rows = try JSONValue(reading: reply.answer.body)["receipt"]?["in_app"]?.elements ?? []
                 let row = rows.first { $0["transaction_id"]?.text == bought.receiptId }
                 return (reply.source, row?["cancellation_date_ms"] != nil)

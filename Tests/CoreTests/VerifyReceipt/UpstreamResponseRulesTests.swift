@@ -238,11 +238,11 @@ struct UpstreamResponseRulesTests {
         let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         let denied = try TestProxy(Self.sandbox(body), store: store) { $1.sandbox = .deny }
         #expect(await denied.ask(receipt).text == #"{"status":21003}"#)
-        await denied.pipelines.finishWriting()
+        await denied.graph.finishWriting()
         #expect(try await store.lastGoodUsage().count == 0)
         let allowed = try TestProxy(Self.sandbox(body), store: store)
         #expect(await allowed.ask(receipt).text == body)
-        await allowed.pipelines.finishWriting()
+        await allowed.graph.finishWriting()
         #expect(try await store.lastGoodUsage().count == 1)
         let down = try TestProxy(.isDown, store: store) { $1.answer = [.apple] }
         #expect(await down.ask(receipt).short == "0 stored Sandbox")

@@ -83,7 +83,7 @@ struct VerifyReceiptServiceTests {
         let alone = try bridge([.apple], apple)
         #expect(await alone.ask(receipt).short == "21004 apple Production")
         let bridge = try bridge([.apple, .receipt], apple)
-        let credentials = bridge.pipelines.counts.rejectedCredentials
+        let credentials = bridge.graph.counts.rejectedCredentials
         for count in 1...2 {
             #expect(await bridge.ask(receipt).short == "0 receipt Production")
             #expect(credentials.current.map { "\($0.credential) \($0.count)" } == ["sharedSecret \(count)"])

@@ -9,16 +9,16 @@ struct PostgreSQLClientTests {
     func roundTrip() async throws {
         let client = TestDatabase.client()
         let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) }
-        let query = PostgreSQLQuery(
+        let query = SQLStatement(
             """
-            SELECT $1::bigint, $2::text, $3::bytea, $4::boolean, $5::bigint[], $6::text[], $7::bytea[], $8::text,
-            7::smallint, -8::integer, $9::bigint, $10::text, $11::bytea, $12::bigint[], $13::bytea[], false
+            SELECT $1::bigint, $2::text, $3::bytea, $4::boolean, $5::bigint[]::text, $6::text[], $7::bytea[]::text,
+            $8::text, 7::smallint, -8::integer, $9::bigint, $10::text, $11::bytea, $12::bigint[]::text,
+            $13::bytea[]::text, false
             """,
             [
-                .integer(.min), "é\n'", .bytes(bytes), true, .integers([.max, -1]),
-                .texts(["", "a,b", "NULL"]),
-                .byteStrings([]), nil, .integer(.max), "", .bytes([]), .integers([]),
-                .byteStrings([[0], [], [255]]),
+                .integer(.min), .text("é\n'"), .bytes(bytes), .boolean(true), .integers([.max, -1]),
+                .texts(["", "a,b", "NULL"]), .byteStrings([]), nil, .integer(.max), .text(""), .bytes([]),
+                .integers([]), .byteStrings([[0], [], [255]]),
             ])
         for _ in 0..<2 {
             let row = try #require(try await client.query(query).rows.first)
@@ -27,9 +27,9 @@ struct PostgreSQLClientTests {
             #expect(try row.text(1) == "é\n'" && row.text(11).isEmpty)
             #expect(try row.bytes(2) == bytes && row.bytes(12).isEmpty)
             #expect(try row.boolean(3) && !row.boolean(15))
-            #expect(try row.integers(4) == [.max, -1] && row.integers(13).isEmpty)
+            #expect(try row.text(4) == "{\(Int64.max),-1}" && row.text(13) == "{}")
             #expect(try row.texts(5) == ["", "a,b", "NULL"])
-            #expect(try row.byteStrings(6).isEmpty && row.byteStrings(14) == [[0], [], [255]])
+            #expect(try row.text(6) == "{}" && row.text(14) == #"{"\\x00","\\x","\\xff"}"#)
             #expect(try row.optionalText(7) == nil)
         }
     }
@@ -37,18 +37,20 @@ struct PostgreSQLClientTests {
     @Test("Arrays of every type come back with their nulls, and an element of another type is not sent")
     func arrays() async throws {
         let client = TestDatabase.client()
-        let query = PostgreSQLQuery(
+        let query = SQLStatement(
             "SELECT $1::bigint[]::text, $2::text[]::text, $3::bytea[]::text, $4::boolean[]::text, $5::text[]::text",
             [
-                .array(.integer, [.integer(-7), .null]), .array(.text, [.null, "é", ""]),
-                .array(.bytes, [.bytes([1, 255]), .null, .bytes([])]), .array(.boolean, [true, .null, false]),
+                .array(.integer, [.integer(-7), .null]), .array(.text, [.null, .text("é"), .text("")]),
+                .array(.bytes, [.bytes([1, 255]), .null, .bytes([])]),
+                .array(.boolean, [.boolean(true), .null, .boolean(false)]),
                 .array(.text, []),
             ])
         let row = try #require(try await client.query(query).rows.first)
         #expect(try row.text(0) == "{-7,NULL}" && row.text(1) == #"{NULL,é,""}"#)
         #expect(try row.text(2) == #"{"\\x01ff",NULL,"\\x"}"# && row.text(3) == "{t,NULL,f}" && row.text(4) == "{}")
         let mixed = await failure {
-            _ = try await client.query(PostgreSQLQuery("SELECT $1::text[]::text", [.array(.text, ["a", .integer(1)])]))
+            _ = try await client.query(
+                SQLStatement("SELECT $1::text[]::text", [.array(.text, [.text("a"), .integer(1)])]))
         }
         #expect(mixed?.code == .invalid && mixed?.sqlState == nil)
     }
@@ -57,18 +59,18 @@ struct PostgreSQLClientTests {
     func invalidValues() async throws {
         let client = TestDatabase.client()
         let row = try #require(
-            try await client.query("SELECT NULL::bigint, 'a'::text, ARRAY[1, NULL]::bigint[]").rows.first)
+            try await client.query("SELECT NULL::bigint, 'a'::text, ARRAY['a', NULL]::text[]").rows.first)
         #expect(throws: PostgreSQLError.self) { try row.integer(0) }
         #expect(throws: PostgreSQLError.self) { try row.integer(1) }
-        #expect(throws: PostgreSQLError.self) { try row.integers(2) }
+        #expect(throws: PostgreSQLError.self) { try row.texts(2) }
         #expect(throws: PostgreSQLError.self) { try row.text(3) }
         #expect(try row.optionalInteger(0) == nil)
         let zero = await failure {
-            _ = try await client.query(PostgreSQLQuery("SELECT $1::text", ["secret\0"]))
+            _ = try await client.query(SQLStatement("SELECT $1::text", [.text("secret\0")]))
         }
         #expect(zero?.code == .invalid && zero?.sqlState == nil)
         let number = await failure {
-            _ = try await client.query(PostgreSQLQuery("SELECT $1::text::bigint", ["secret"]))
+            _ = try await client.query(SQLStatement("SELECT $1::text::bigint", [.text("secret")]))
         }
         #expect(number?.sqlState == "22P02" && number?.description.contains("secret") == false)
     }
@@ -77,34 +79,13 @@ struct PostgreSQLClientTests {
     func batch() async throws {
         let client = TestDatabase.client()
         _ = try await client.run(["DROP TABLE IF EXISTS batchTest", "CREATE TABLE batchTest (id bigint PRIMARY KEY)"])
-        let insert = PostgreSQLQuery("INSERT INTO batchTest VALUES ($1)", [1])
+        let insert = SQLStatement("INSERT INTO batchTest VALUES ($1)", .integer(1))
         let failure = await failure { _ = try await client.run([insert, insert, insert]) }
         #expect(failure?.code == .duplicate && failure?.sqlState == "23505")
-        let count = PostgreSQLQuery("SELECT count(*) FROM batchTest")
+        let count = SQLStatement("SELECT count(*) FROM batchTest")
         #expect(try await client.query(count).rows[0].integer(0) == 0)
         let results = try await client.run([insert, count])
-        #expect(results[0].affectedRows == 1)
         #expect(try results[1].rows[0].integer(0) == 1)
-    }
-
-    @Test("Rows are copied, and a duplicate among them undoes the whole copy")
-    func copying() async throws {
-        let client = TestDatabase.client()
-        _ = try await client.run([
-            "DROP TABLE IF EXISTS copyTest", "CREATE TABLE copyTest (id bigint PRIMARY KEY, note bytea)",
-        ])
-        let copy = "COPY copyTest FROM STDIN (FORMAT binary)"
-        let note = [UInt8](repeating: 0, count: 1_000)
-        let rows = (1...5_000).map { [PostgreSQLValue.integer($0), $0 % 2 == 0 ? nil : .bytes(note)] }
-        let copied = try await client.transaction(within: .seconds(20)) { try await $0.copyIn(copy, rows: rows) }
-        #expect(copied == 5_000)
-        let duplicate = await failure {
-            _ = try await client.transaction { try await $0.copyIn(copy, rows: [[6_000, nil], [1, nil]]) }
-        }
-        #expect(duplicate?.code == .duplicate)
-        let count = try await client.query("SELECT count(*), sum(length(note))::bigint FROM copyTest")
-            .rows[0]
-        #expect(try count.integer(0) == 5_000 && count.integer(1) == 2_500_000)
     }
 
     @Test("A transaction is rolled back if its body throws or ignores an error")
@@ -114,7 +95,7 @@ struct PostgreSQLClientTests {
             "DROP TABLE IF EXISTS transactionTest",
             "CREATE TABLE transactionTest (id bigint PRIMARY KEY)",
         ])
-        let insert = PostgreSQLQuery("INSERT INTO transactionTest VALUES ($1)", [1])
+        let insert = SQLStatement("INSERT INTO transactionTest VALUES ($1)", .integer(1))
         struct Refusal: Error {}
         await #expect(throws: Refusal.self) {
             try await client.transaction { transaction in
@@ -142,8 +123,8 @@ struct PostgreSQLClientTests {
         func increment() { count.add(1, ordering: .relaxed) }
     }
 
-    private static func update(_ id: Int64) -> PostgreSQLQuery {
-        PostgreSQLQuery("UPDATE conflictTest SET count = count + 1 WHERE id = $1", [.integer(id)])
+    private static func update(_ id: Int64) -> SQLStatement {
+        SQLStatement("UPDATE conflictTest SET count = count + 1 WHERE id = $1", [.integer(id)])
     }
 
     @Test(
@@ -153,10 +134,10 @@ struct PostgreSQLClientTests {
         let client = PostgreSQLClient(TestDatabase.configuration(connections: 1))
         for statement in [
             "DROP TABLE IF EXISTS failureTest", "CREATE TABLE failureTest (id bigint PRIMARY KEY)",
-        ] { _ = try await client.query(PostgreSQLQuery(statement)) }
-        let insert = PostgreSQLQuery("INSERT INTO failureTest VALUES ($1)", [1])
+        ] { _ = try await client.query(SQLStatement(statement)) }
+        let insert = SQLStatement("INSERT INTO failureTest VALUES ($1)", .integer(1))
         func connection() async throws -> Int64 {
-            try await client.query(PostgreSQLQuery("SELECT pg_backend_pid()::bigint")).rows[0].integer(0)
+            try await client.query(SQLStatement("SELECT pg_backend_pid()::bigint")).rows[0].integer(0)
         }
         let first = try await connection()
         let failing: [@Sendable (PostgreSQLTransaction) async throws -> Void] = [
@@ -170,9 +151,9 @@ struct PostgreSQLClientTests {
             #expect(await failure { try await client.transaction { try await body($0) } }?.code == .duplicate)
             #expect(try await connection() == first)
         }
-        #expect(try await client.query(PostgreSQLQuery("SELECT id FROM failureTest")).rows.isEmpty)
+        #expect(try await client.query(SQLStatement("SELECT id FROM failureTest")).rows.isEmpty)
         try await client.transaction { try await $0.commit(after: [insert]) }
-        #expect(try await client.query(PostgreSQLQuery("SELECT id FROM failureTest")).rows.count == 1)
+        #expect(try await client.query(SQLStatement("SELECT id FROM failureTest")).rows.count == 1)
         #expect(try await connection() == first)
     }
 
@@ -213,7 +194,7 @@ struct PostgreSQLClientTests {
         }
         try await Task.sleep(for: .milliseconds(50))
         for number in 0..<200 {
-            let row = try await client.query(PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])).rows[0]
+            let row = try await client.query(SQLStatement("SELECT $1::bigint", [.integer(Int64(number))])).rows[0]
             #expect(try row.integer(0) == Int64(number))
         }
         #expect(await slow?.code == .outcomeUnknown)
@@ -236,7 +217,7 @@ struct PostgreSQLClientTests {
             #expect(canceled?.code == .timedOut && canceled?.sqlState == "57014")
             let longer = await failure {
                 _ = try await client.query(
-                    PostgreSQLQuery("SELECT pg_sleep(\(limit / .seconds(1) + 0.3))"), within: .seconds(60))
+                    SQLStatement("SELECT pg_sleep(\(limit / .seconds(1) + 0.3))"), within: .seconds(60))
             }
             #expect(longer == nil)
             await client.close()
@@ -252,12 +233,12 @@ struct PostgreSQLClientTests {
                 group.addTask {
                     if number % 50 == 0 {
                         return try await client.transaction(within: .seconds(20)) { transaction in
-                            try await transaction.query(PostgreSQLQuery("SELECT $1", [.integer(Int64(number))]))
+                            try await transaction.query(SQLStatement("SELECT $1", [.integer(Int64(number))]))
                                 .rows[0]
                                 .integer(0)
                         }
                     }
-                    return try await client.query(PostgreSQLQuery("SELECT $1", [.integer(Int64(number))]))
+                    return try await client.query(SQLStatement("SELECT $1", [.integer(Int64(number))]))
                         .rows[0]
                         .integer(0)
                 }
@@ -273,7 +254,7 @@ struct PostgreSQLClientTests {
     func changedTable() async throws {
         let client = PostgreSQLClient(TestDatabase.configuration(connections: 1))
         _ = try await client.run(["DROP TABLE IF EXISTS changedTest", "CREATE TABLE changedTest (id bigint)"])
-        let insert = PostgreSQLQuery("INSERT INTO changedTest VALUES ($1)", [1])
+        let insert = SQLStatement("INSERT INTO changedTest VALUES ($1)", .integer(1))
         _ = try await client.run([insert, insert])
         #expect(try await client.query("SELECT * FROM changedTest").rows.count == 2)
         _ = try await client.query("ALTER TABLE changedTest ADD note text DEFAULT 'a'")
@@ -290,7 +271,7 @@ struct PostgreSQLClientTests {
         let client = PostgreSQLClient(configuration)
         try await client.connected(within: .seconds(10))
         for number in 0..<50 {
-            let query = PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])
+            let query = SQLStatement("SELECT $1::bigint", [.integer(Int64(number))])
             #expect(try await client.query(query).rows[0].integer(0) == Int64(number))
         }
         let timeout = try await client.transaction { transaction in

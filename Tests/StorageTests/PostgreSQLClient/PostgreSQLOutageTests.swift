@@ -18,7 +18,7 @@ struct PostgreSQLOutageTests {
         }
         let other = TestDatabase.client()
         try await other.connected(within: .seconds(10))
-        let running = PostgreSQLQuery(
+        let running = SQLStatement(
             """
             SELECT count(*) FROM pg_stat_activity
             WHERE application_name = 'to be terminated' AND state = 'active' AND query LIKE '%pg_sleep%'
@@ -26,7 +26,7 @@ struct PostgreSQLOutageTests {
         for _ in 0..<1_000 where try await other.query(running).rows[0].integer(0) == 0 {
             try await Task.sleep(for: .milliseconds(10))
         }
-        let terminate = PostgreSQLQuery(
+        let terminate = SQLStatement(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'to be terminated'"
         )
         #expect(try await other.query(terminate).rows[0].integer(0) > 0)

@@ -68,6 +68,6 @@ func succeeds(_ client: PostgreSQLClient, within limit: Duration) async -> Bool 
     return false
 }
 
-extension PostgreSQLQuery: ExpressibleByStringLiteral {
+extension SQLStatement: ExpressibleByStringLiteral {
     public init(stringLiteral sql: String) { self.init(sql) }
 }

@@ -8,8 +8,6 @@ import Synchronization
 package final class NotificationGaps: Sendable {
     private let gap = Mutex<NotificationGap?>(nil)
 
-    package init() {}
-
     package var current: NotificationGap? { gap.withLock { $0 } }
 
     /// - Parameter times: when a notification was refused, by this machine's clock, and also by Apple's if they differ.

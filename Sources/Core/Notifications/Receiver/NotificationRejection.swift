@@ -75,7 +75,7 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     /// When the App Store signed a notification that only this server cannot receive; `nil` if it is not known.
     let signedAt: Timestamp?
 
-    package init(_ code: Code, _ reason: String) { self.init(code, reason, mismatch: nil) }
+    init(_ code: Code, _ reason: String) { self.init(code, reason, mismatch: nil) }
 
     private init(
         _ code: Code, _ reason: String, mismatch: SignedPayloadError?, signedAt: Timestamp? = nil,

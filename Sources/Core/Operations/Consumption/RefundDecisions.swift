@@ -24,7 +24,7 @@ package struct RefundDecisions: Sendable {
     private let counts: ProxyMetrics
     private let now: @Sendable () -> Timestamp
 
-    package init(_ components: ServiceComponents, store: any Store) {
+    init(_ components: ServiceComponents, store: any Store) {
         self.store = store
         serverAPI = components.serverAPI
         counts = components.counts

@@ -1,4 +1,4 @@
-package import ReceiptBridgeBase
+import ReceiptBridgeBase
 package import ReceiptBridgeReceipts
 package import ReceiptBridgeStorage
 
@@ -11,7 +11,7 @@ package struct StatusLabel: MetricLabel {
 
     private init(index: Int) { self.index = index }
 
-    package init(_ status: VerifyReceiptStatus) {
+    init(_ status: VerifyReceiptStatus) {
         switch status.rawValue {
         case 0: index = 0
         case 21_000...21_010: index = status.rawValue - 21_000 + 1

@@ -26,8 +26,6 @@ package final class NotificationCoverage: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
-
     /// - Parameter canFetch: whether the notification history can be read.
     func load(from store: any NotificationStore, at now: Timestamp, canFetch: Bool) async throws(StorageError) {
         guard let (oldest, newest) = try await store.arrivals() else { return }

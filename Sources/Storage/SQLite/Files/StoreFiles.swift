@@ -104,7 +104,7 @@ package struct FileIdentity: Sendable, Hashable {
     private let device: dev_t
     private let inode: ino_t
 
-    package init?(path: String) {
+    init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         (device, inode) = (status.st_dev, status.st_ino)

@@ -60,7 +60,7 @@ struct ForwarderTests {
                 try await bridge.notify("DID_RENEW", of: Self.period)
                 #expect(await eventually { bridge.targets.requests.count == count })
                 #expect(bridge.targets.requests.last?.json?["customer"] == nil)
-                await bridge.bridge.pipelines.finishWriting()
+                await bridge.bridge.graph.finishWriting()
             }
             // The notification's own.
             bridge.appStore.change(Self.period) { $0.token = own }

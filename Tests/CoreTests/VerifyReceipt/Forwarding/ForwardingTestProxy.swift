@@ -58,7 +58,7 @@ final class ForwardingTestProxy: Sendable {
         let (bridge, start) = (bridge, ContinuousClock.now)
         guard
             let forwarder = Forwarder(
-                settings: settings, context: bridge.pipelines.forwarding, transport: targets, tables: .bundled,
+                settings: settings, context: bridge.graph.forwarding, transport: targets, tables: .bundled,
                 logger: log,
                 options: options, now: { bridge.now },
                 instant: { start + SharedSimulator.noon.duration(to: bridge.now) })
