@@ -3,6 +3,7 @@ import ReceiptBridgeBase
 import ReceiptBridgeCore
 import Foundation
 import ReceiptBridgeComparison
+import ReceiptBridgeServer
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import Testing
@@ -229,7 +230,7 @@ struct CustomerPageTests {
         return CustomerPage(
             apps: ["com.example.app", "com.example.other"], selectedApp: "com.example.app", formToken: "a-b",
             requestId: "k3v9qz00000001", now: Self.now,
-            content: .customers([document], order: CustomerOrder(purchases: 1)))
+            content: .customers([document], order: 1))
     }
 
     @Test("The page says what the customer owns, until when, and what was refunded or shared; names are escaped")
