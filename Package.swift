@@ -66,9 +66,8 @@ let resources = [
     ].map { "../../Mappings/\($0).json" },
     "Comparison": [
         "Reports/Components/report.css", "Reports/Comparison/comparison.css", "Reports/Comparison/comparison.js",
-        "Reports/Customers/customers.css",
     ],
-    "Server": ["../../docs/openapi.json", "Status/status.css", "Status/status.js"],
+    "Server": ["../../docs/openapi.json", "Customers/customers.css", "Status/status.css", "Status/status.js"],
 ]
 
 /// The name of the target in a folder. SwiftPM refuses two targets of one name among all packages of a build, whether

@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeCryptography
 public import Foundation
 
 /// An App Store for tests: it signs receipts and JWS in the genuine formats, below roots of its own.

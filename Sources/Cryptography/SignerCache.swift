@@ -1,52 +1,62 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCOpenSSL
 
-/// A cache of verified signers of receipts, keyed by the bytes of their certificates. A receipt with a cached signer
-/// costs one signature verification and no certificate work.
+/// A verified chain that ends in a pinned root, known by the bytes of its certificates. A signature with a cached chain
+/// costs its own verification and no certificate work, also if it is invalid.
 ///
-/// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, one
-/// entry for each pair of leaf and intermediate, so clients cannot fill it.
-struct SignerCache: Sendable {
-    /// One chain. It matches only if every byte is equal.
-    struct Entry: Sendable {
-        fileprivate let role: SignerRole
-        fileprivate let leaf: [UInt8]
-        /// The intermediate certificate; `nil` if it is a known one that did not come with the receipt.
-        fileprivate let authority: [UInt8]?
-        fileprivate let signer: VerifiedSigner
+/// The caches are bounded. Only such chains are inserted, so clients cannot fill them with chains of their own. Variants
+/// of a genuine chain are few: an ECDSA signature `(r, s)` has one other valid encoding, `(r, n − s)`, so a leaf and its
+/// intermediate make at most four entries. Searches are linear: there are a dozen entries in practice, which differ in
+/// their first bytes, so comparing is quicker than hashing.
+struct CachedChain: Sendable {
+    let role: SignerRole
+    let leaf: [UInt8]
+    /// The intermediate certificate; `nil` if it is a known one that did not come with the receipt.
+    let authority: [UInt8]?
+    /// The pinned root of a complete chain, also if another certificate of its key was presented.
+    var root: Certificate?
+    let signer: VerifiedSigner
 
-        fileprivate func matches(_ presented: PresentedSigner, role: SignerRole, in bytes: borrowing Span<UInt8>)
-            -> Bool
-        {
-            guard role == self.role, bytes.holds(leaf, at: presented.leaf) else { return false }
-            guard let authority else { return true }
-            for range in presented.authorities where bytes.holds(authority, at: range) { return true }
-            return false
-        }
+    /// It matches only if every byte is equal.
+    fileprivate func matches(
+        _ presented: PresentedSigner, role: SignerRole, in bytes: borrowing Span<UInt8>
+    ) -> Bool {
+        guard role == self.role, bytes.holds(leaf, at: presented.leaf) else { return false }
+        guard let authority else { return true }
+        for range in presented.authorities where bytes.holds(authority, at: range) { return true }
+        return false
     }
+}
 
-    let chains: FIFOCache<Entry>
-
-    /// Returns the cached signer for these certificates and this role, if its chain was valid at that time.
-    ///
-    /// Searches linearly: there are a dozen entries in practice, which differ in their first bytes, so comparing is
-    /// quicker than hashing.
+extension FIFOCache<CachedChain> {
+    /// Returns the signer of a receipt with these certificates, if its chain was valid at that time.
     func signer(
         for presented: PresentedSigner, role: SignerRole, time: TrustStore.SigningTime, in bytes: borrowing Span<UInt8>
     ) -> VerifiedSigner? {
-        for entry in chains.entries
-        where time.falls(in: entry.signer.window) && entry.matches(presented, role: role, in: bytes) {
-            return entry.signer
+        for chain in entries
+        where time.falls(in: chain.signer.window) && chain.matches(presented, role: role, in: bytes) {
+            return chain.signer
         }
         return nil
     }
 
-    /// The certificates are DER. The authority is `nil` for a known intermediate.
-    func insert(_ signer: VerifiedSigner, leaf: [UInt8], authority: [UInt8]?, role: SignerRole) {
-        let entry = Entry(role: role, leaf: leaf, authority: authority, signer: signer)
-        chains.insert(entry) {
-            $0.role == entry.role && $0.leaf == entry.leaf && $0.authority == entry.authority
-                && $0.signer.window == signer.window
+    /// Returns the signer of exactly this leaf and intermediate below this pinned root.
+    func signer(
+        of presented: PresentedChain, below root: Certificate, role: SignerRole, in bytes: borrowing Span<UInt8>
+    ) -> VerifiedSigner? {
+        for chain in entries
+        where role == chain.role && root === chain.root && bytes.holds(chain.leaf, at: presented.leaf)
+            && bytes.holds(chain.authority ?? [], at: presented.authority)
+        {
+            return chain.signer
+        }
+        return nil
+    }
+
+    func insert(_ chain: CachedChain) {
+        insert(chain) {
+            $0.role == chain.role && $0.leaf == chain.leaf && $0.authority == chain.authority && $0.root === chain.root
+                && $0.signer.window == chain.signer.window
         }
     }
 }

@@ -40,7 +40,8 @@ extension TrustStore {
             throw CryptographyError(.untrusted, "the certificates do not form a chain")
         }
         let (signer, _) = try verifier.verify(leaf: leaf, authority: authority, role: role)
-        completeChains.insert(signer, leaf: leaf, authority: authority, root: pinned, role: role)
+        completeChains.insert(
+            CachedChain(role: role, leaf: leaf.der, authority: authority.der, root: pinned, signer: signer))
         return signer
     }
 

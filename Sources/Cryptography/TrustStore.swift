@@ -25,8 +25,10 @@ package final class TrustStore: Sendable {
 
     let anchors: TrustAnchors
     let verifier: ChainVerifier
-    let completeChains: ChainCache
-    private let cache: SignerCache
+    /// The chains of JWS.
+    let completeChains: FIFOCache<CachedChain>
+    /// The chains of receipts, one entry for each pair of leaf and intermediate.
+    private let cache: FIFOCache<CachedChain>
     private let authorities: AuthorityCache
 
     /// - Parameter cacheCapacity: maximum number of cached chains of receipts, and separately of complete chains of
@@ -37,8 +39,8 @@ package final class TrustStore: Sendable {
         self.verifier = verifier
         self.authorities = AuthorityCache(
             known: anchors.intermediates.map { verifier.verify(known: $0) }, capacity: cacheCapacity)
-        self.cache = SignerCache(chains: FIFOCache(capacity: cacheCapacity))
-        self.completeChains = ChainCache(chains: FIFOCache(capacity: cacheCapacity))
+        self.cache = FIFOCache(capacity: cacheCapacity)
+        self.completeChains = FIFOCache(capacity: cacheCapacity)
     }
 
     /// The store of Apple's own certificates, with its caches, for all of a process.
@@ -66,9 +68,9 @@ package final class TrustStore: Sendable {
 
     /// For measurements: cached pairs of leaf and intermediate, cached complete chains, and the chains and
     /// intermediates that OpenSSL verified or rejected since the start.
-    package var cachedSigners: Int { cache.chains.entries.count }
+    package var cachedSigners: Int { cache.entries.count }
 
-    package var cachedChains: Int { completeChains.chains.entries.count }
+    package var cachedChains: Int { completeChains.entries.count }
 
     package var chainVerifications: Int { verifier.count }
 
@@ -76,8 +78,8 @@ package final class TrustStore: Sendable {
 
     /// Empties both caches of signers, to measure the first receipt of a signer. Verified intermediates stay.
     package func removeCachedSigners() {
-        cache.chains.removeAll()
-        completeChains.chains.removeAll()
+        cache.removeAll()
+        completeChains.removeAll()
     }
 
     /// Returns every valid chain of the leaf.
@@ -101,7 +103,7 @@ package final class TrustStore: Sendable {
                 let authority = try Certificate(der: bytes.extracting(encoding))
                 let (signer, verified) = try verifier.verify(leaf: leaf, authority: authority, role: role)
                 if let verified { authorities.insert(verified) }
-                cache.insert(signer, leaf: leaf.der, authority: authority.der, role: role)
+                cache.insert(CachedChain(role: role, leaf: leaf.der, authority: authority.der, signer: signer))
                 signers.append(signer)
             } catch {
                 failure = error
@@ -110,7 +112,7 @@ package final class TrustStore: Sendable {
         for authority in anchors.intermediates where leaf.namesAsIssuer(authority) {
             do throws(CryptographyError) {
                 let (signer, _) = try verifier.verify(leaf: leaf, authority: authority, role: role)
-                cache.insert(signer, leaf: leaf.der, authority: nil, role: role)
+                cache.insert(CachedChain(role: role, leaf: leaf.der, authority: nil, signer: signer))
                 signers.append(signer)
             } catch {
                 if failure.code == .issuerUnknown { failure = error }
@@ -153,7 +155,8 @@ package final class TrustStore: Sendable {
         }
         let encoding = bytes.copy(presented.leaf)
         for (signer, (authority, isPresented)) in zip(signers, issued) {
-            cache.insert(signer, leaf: encoding, authority: isPresented ? authority.der : nil, role: role)
+            cache.insert(
+                CachedChain(role: role, leaf: encoding, authority: isPresented ? authority.der : nil, signer: signer))
         }
         return signers
     }

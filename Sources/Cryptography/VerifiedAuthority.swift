@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeCOpenSSL
 
 /// An intermediate certificate that OpenSSL has verified under a pinned root, with what is needed to verify the
 /// certificates that it issued.

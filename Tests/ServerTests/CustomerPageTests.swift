@@ -3,6 +3,7 @@ import ReceiptBridgeBase
 import ReceiptBridgeCore
 import Foundation
 import ReceiptBridgeComparison
+import ReceiptBridgeServer
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import Testing
@@ -215,7 +216,7 @@ struct CustomerPageTests {
         return CustomerPage(
             apps: ["com.example.app", "com.example.other"], selectedApp: "com.example.app", formToken: "a-b",
             requestId: "k3v9qz00000001", now: Self.now,
-            content: .customers([document], order: CustomerOrder(purchases: 1)))
+            content: .customers([document], order: 1))
     }
 
     /// Returns the text of what a customer owns and owned.

@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// Lines of base64 of one width, with other characters between them.
 enum LineMarks {
     /// The widths that are considered. Mail has 76, PEM 64, and editors wrap at 60 to 120.

@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// The base64 of a receipt with other characters between its own: tags, quotation marks, spaces of Unicode, numbers of
 /// lines, what is left of line breaks that were escaped.
 ///

@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeCryptography
 
 /// Reverses what clients, databases and exports do to receipts, one repair after the other, until the result is bytes
 /// of a known kind. Every step takes time proportional to the size of the text and is tried only once, so the total

@@ -1,10 +1,8 @@
-import HTTPTypes
 import Hummingbird
 import ReceiptBridgeResponses
 import ReceiptBridgeCore
 import ReceiptBridgeBase
 import Logging
-import NIOCore
 import ReceiptBridgeComparison
 import ReceiptBridgeAppStore
 import ReceiptBridgeReceipts
@@ -140,13 +138,12 @@ struct CustomerPageLookup: Sendable {
             throw OperationError(.transactionNotFound, "there is no such order, or it has no purchase of this app")
         }
         return shown(
-            [try await views.view(transactionId: id, bundleId: bundleId)],
-            CustomerOrder(purchases: report.order.transactions.count))
+            [try await views.view(transactionId: id, bundleId: bundleId)], order: report.order.transactions.count)
     }
 
     private var target: OperationTarget { OperationTarget(bundleId: bundleId, environment: nil) }
 
-    private func shown(_ views: [CustomerView], _ order: CustomerOrder? = nil) -> PageResult {
+    private func shown(_ views: [CustomerView], order: Int? = nil) -> PageResult {
         let customers = views.map { CustomerDocument($0, self.views.renderer) }
         return PageResult(
             content: .customers(customers, order: order), status: 200, code: "shown", customers: customers.count)

@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// The events that can happen to a customer. Raw values are the names in `POST /events`.
 ///
 /// Each event is reported by one or more notifications:

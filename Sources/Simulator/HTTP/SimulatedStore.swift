@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 package import ReceiptBridgeCryptography
 import Hummingbird
 import Logging
-import NIOCore
 
 /// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served
 /// over HTTP.

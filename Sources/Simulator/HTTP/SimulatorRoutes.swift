@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 
 struct SimulatorRoutes: Sendable {

@@ -1,6 +1,5 @@
 package import ReceiptBridgeBase
 package import ReceiptBridgeCryptography
-import AppStoreReceiptsTesting
 
 /// A receipt that the simulated App Store has signed.
 package struct IssuedReceipt: Sendable {

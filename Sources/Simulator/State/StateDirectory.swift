@@ -142,7 +142,7 @@ package struct SimulatedConfiguration: Sendable {
     package let text: String
 
     /// Both environments are on one port, with paths that begin with `/production` and `/sandbox`.
-    package init(_ pki: TestPKI, host: String, port: Int) {
+    init(_ pki: TestPKI, host: String, port: Int) {
         let base = Self.baseURL(host: host, port: port)
         let app = SimulatedApp.first
         let roots = pki.roots.map { "roots/\($0.name)" }.joined(separator: ", ")

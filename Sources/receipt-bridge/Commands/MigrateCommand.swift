@@ -5,7 +5,6 @@ import ReceiptBridgeCore
 import ReceiptBridgeCryptography
 import Foundation
 import ReceiptBridgeReceipts
-import ReceiptBridgeComparison
 import ReceiptBridgeResponses
 import ReceiptBridgeStorage
 

@@ -1,7 +1,6 @@
 import ReceiptBridgeBase
 import Foundation
 package import ReceiptBridgeReceipts
-package import ReceiptBridgeComparison
 import Synchronization
 
 /// A migration as a filter: reads rows and writes a line for each, in their order. There is no progress file.

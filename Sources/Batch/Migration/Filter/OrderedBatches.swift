@@ -1,5 +1,4 @@
 import Foundation
-import ReceiptBridgeComparison
 
 /// The batches between the thread that reads them, the tasks that decode them, and the thread that writes their results
 /// in the order of reading. Reading waits while there are too many of them.

@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 import Synchronization
 

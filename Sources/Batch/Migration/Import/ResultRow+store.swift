@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 import Foundation
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 extension ResultRow {

@@ -1,4 +1,3 @@
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 /// The columns of a destination, in their order. The names are the same in all formats.

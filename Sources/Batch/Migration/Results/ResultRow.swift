@@ -1,4 +1,3 @@
-package import ReceiptBridgeComparison
 package import ReceiptBridgeStorage
 
 /// A row of the source: as it was decoded, as it is stored, and as its result.

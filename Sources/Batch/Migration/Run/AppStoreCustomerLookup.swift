@@ -2,7 +2,6 @@ import ReceiptBridgeAppStore
 import ReceiptBridgeReceipts
 package import ReceiptBridgeBase
 import Foundation
-import ReceiptBridgeComparison
 package import ReceiptBridgeResponses
 package import ReceiptBridgeStorage
 package import ReceiptBridgeCore

@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 /// Looks up customers, each once, several of each queue at a time, while the worker has the lease.

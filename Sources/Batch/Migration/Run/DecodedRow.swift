@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 import ReceiptBridgeReceipts
-import ReceiptBridgeComparison
 import ReceiptBridgeResponses
 import ReceiptBridgeStorage
 

@@ -1,5 +1,5 @@
 import Foundation
-package import ReceiptBridgeComparison
+import ReceiptBridgeComparison
 
 extension MigrationResult {
     /// How long the lookups of a run with `--plan` take, as a sentence. For example, `20,000,000 customers: 111 h at

@@ -1,6 +1,5 @@
 import ReceiptBridgeAppStore
 import ReceiptBridgeBase
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 extension Migration {

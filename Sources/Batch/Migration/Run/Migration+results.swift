@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 extension Migration {

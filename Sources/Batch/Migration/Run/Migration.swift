@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 import Foundation
-package import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 /// One run of a migration. It resumes from the checkpoint of the previous run, if there is one, and ends at the end

@@ -1,5 +1,4 @@
 package import ReceiptBridgeBase
-import ReceiptBridgeComparison
 package import ReceiptBridgeStorage
 
 /// Options of a migration run.

@@ -1,5 +1,4 @@
 import Foundation
-import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 /// The checkpoint of a migration, which is stored with its import.

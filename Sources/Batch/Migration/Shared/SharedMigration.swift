@@ -1,6 +1,6 @@
 import ReceiptBridgeBase
 import Foundation
-package import ReceiptBridgeComparison
+import ReceiptBridgeComparison
 package import ReceiptBridgeStorage
 import Synchronization
 

@@ -89,7 +89,7 @@ extension ReportBlock {
     ///   - isInTime: Whether the plot has columns from left to right instead of bars.
     ///   - hasSwatches: Whether the table shows the color of each bar.
     ///   - none: Replaces the plot and the table if all counts are 0.
-    static func counts(
+    package static func counts(
         id: String, title: Words, caption: String, column: String, entries: [ReportEntry], whole: Int64,
         number: String = "Rows", isInTime: Bool = false, hasSwatches: Bool = false, note: Words? = nil, none: Words
     ) -> ReportBlock {
@@ -128,15 +128,15 @@ extension ReportBlock {
 }
 
 /// One row of a table, which is also one bar or column of the plot.
-struct ReportEntry: Sendable, Hashable {
+package struct ReportEntry: Sendable, Hashable {
     let name: String
     /// Explanation of the name; `nil` if it needs none.
     let meaning: String?
-    let count: Int64
+    package let count: Int64
     /// CSS classes of the bar, which determine its color, see `report.css`.
     var style = "plain"
 
-    init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
+    package init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
         (self.name, self.meaning, self.count, self.style) = (name, meaning, count, style)
     }
 }

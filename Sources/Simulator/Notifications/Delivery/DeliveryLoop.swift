@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeCryptography
 import Synchronization
 import ReceiptBridgeTransport
 

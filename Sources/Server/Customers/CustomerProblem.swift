@@ -1,6 +1,21 @@
 import ReceiptBridgeCore
 import ReceiptBridgeComparison
 
+/// The reason why no customer is shown, in words for support teams.
+package struct CustomerProblem: Sendable {
+    let title: String
+    let sentences: [String]
+    /// The stable code of the error.
+    let code: String
+
+    var block: ReportBlock {
+        .section(
+            id: "problem", "\(sign: "▲", "mark")\(title)",
+            sentences.map { .paragraph("\($0)") } + [.note("Code for your engineers: \(code: "\(code)")")],
+            "problem" + ["role": "alert"])
+    }
+}
+
 extension CustomerProblem {
     /// Explains why an operation has no result.
     init(_ error: OperationError) {

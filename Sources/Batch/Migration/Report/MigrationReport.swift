@@ -1,3 +1,4 @@
+import ReceiptBridgeComparison
 package import ReceiptBridgeBase
 import Foundation
 
@@ -20,60 +21,22 @@ package struct Refusal: Sendable, Hashable {
 /// The report of a migration as HTML or JSON: counts and refused rows. It contains no receipts and no paths, only
 /// file names.
 package struct MigrationReport: Sendable {
-    /// Options of the migration, as the report lists them.
-    package struct Options: Sendable {
-        /// Whether customers were looked up with the App Store Server API.
-        package var withAPI = false
-        /// Whether receipts that are not authentic were accepted.
-        package var allowUnverified = false
-        /// Column of the receipts; `nil` for the default.
-        package var receiptColumn: String?
-        /// Column of the ids; `nil` for the default.
-        package var idColumn: String?
-        /// Column of the account tokens; `nil` if the input has no such column.
-        package var accountTokenColumn: String?
-        /// Whether account tokens were set, and not only reported.
-        package var setsAccountTokens = false
-        /// Table of the source; `nil` for the default.
-        package var table: String?
-        /// Whether the run only planned.
-        package var isPlan = false
-        /// Whether the run started over.
-        package var isFresh = false
-        /// Whether known customers were looked up again.
-        package var isRefresh = false
-        /// Number of batches at a time.
-        package var workers = 1
-        /// Maximum number of rows of a run; `nil` for no limit.
-        package var rowLimit: Int64?
-        /// Time after which no new work starts; `nil` for no limit.
-        package var timeLimit: Duration?
-
-        /// Creates default options.
-        package init() {}
-    }
-
     /// Returns at most `limit` refused rows with a row number above `after`, in ascending order.
     package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [Refusal]
 
     /// Maximum number of refused rows on the HTML page. The JSON report has all of them.
     static let shownRefusals: Int64 = 1_000
 
-    /// File name of the source, without directories.
-    package let sourceName: String
-    /// File name of the destination, without directories.
-    let destinationName: String
-    package let options: Options
+    let options: MigrationOptions
     let result: MigrationResult
 
-    /// - Parameters:
-    ///   - source: Path of the source, or `-` for standard input.
-    ///   - destination: Path of the destination.
-    package init(source: String, destination: String, options: Options, result: MigrationResult) {
-        sourceName = source == "-" ? "standard input" : Self.name(source)
-        destinationName = Self.name(destination)
-        (self.options, self.result) = (options, result)
+    package init(options: MigrationOptions, ending: MigrationResult) {
+        (self.options, result) = (options, ending)
     }
+
+    /// File names, without directories.
+    var sourceName: String { options.source == "-" ? "standard input" : Self.name(options.source) }
+    var destinationName: String { Self.name(options.destination) }
 
     /// Writes the report in the format that the file name extension selects. Replaces an existing file.
     ///

@@ -1,3 +1,4 @@
+import ReceiptBridgeComparison
 import ReceiptBridgeBase
 
 extension MigrationReport {
@@ -8,7 +9,7 @@ extension MigrationReport {
     package var summary: String {
         guard counts.rows > 0 else { return "There were no rows." }
         var parts = [authenticity]
-        if options.withAPI, result.stop != .planned { parts.append(Self.clause(.migrated, counts)) }
+        if options.persisted.withAPI, result.stop != .planned { parts.append(Self.clause(.migrated, counts)) }
         if unverified > 0 {
             let verb = unverified == 1 ? "was looked up although it is not" : "were looked up although they are not"
             parts.append("\(unverified.grouped) \(verb), because of --allow-unverified")

@@ -1,3 +1,4 @@
+import ReceiptBridgeComparison
 import ReceiptBridgeReceipts
 import ReceiptBridgeBase
 

@@ -116,8 +116,6 @@ package struct MigrationHistory: Sendable, Hashable, Codable {
     package var runs: Int64 = 0
     package var calls: Int64 = 0
 
-    package init() {}
-
     package var begun: Timestamp? { beginning.map(Timestamp.init(milliseconds:)) }
 
     /// End of the last run; `nil` while it is running.

@@ -1,3 +1,4 @@
+import ReceiptBridgeComparison
 import ReceiptBridgeBase
 
 struct MigrationPage {
@@ -106,7 +107,7 @@ struct MigrationPage {
     }
 
     private var outcomes: ReportBlock {
-        let isLenient = report.options.allowUnverified
+        let isLenient = report.options.persisted.allowUnverified
         let entries = MigrationOutcome.allCases.map { outcome in
             ReportEntry(
                 outcome.rawValue,
@@ -170,7 +171,7 @@ extension MigrationReport {
             let rate = result.rowsPerSecond.map { ", \($0.grouped) per second including lookups and writing" } ?? ""
             facts.append(("This run", "read \(result.rowsRead.grouped) rows in \(result.duration.displayText)\(rate)"))
         }
-        if options.withAPI { facts.append(("API calls", "\(result.history.calls.grouped) in all runs")) }
+        if options.persisted.withAPI { facts.append(("API calls", "\(result.history.calls.grouped) in all runs")) }
         if result.counts.renamedIds > 0 {
             facts.append(("Ids made unique", "\(result.counts.renamedIds.grouped) rows had no id or a repeated one"))
         }
@@ -183,22 +184,22 @@ extension Timestamp {
     fileprivate var secondText: String { Timestamp(seconds: seconds).displayText }
 }
 
-extension MigrationReport.Options {
+extension MigrationOptions {
     /// The options in words, one phrase each.
     fileprivate var descriptions: [String] {
-        var words = [withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
-        if allowUnverified { words.append("rows that are not authentic are looked up and marked") }
+        var words = [persisted.withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
+        if persisted.allowUnverified { words.append("rows that are not authentic are looked up and marked") }
         if isPlan { words.append("planned only") }
         if isRefresh { words.append("known customers are looked up again") }
         if isFresh { words.append("started over") }
-        if let column = receiptColumn { words.append("receipts in “\(column)”") }
-        if let column = idColumn { words.append("ids in “\(column)”") }
-        if let table = table { words.append("table “\(table)”") }
-        if let column = accountTokenColumn {
+        if let column = persisted.source.receiptColumn { words.append("receipts in “\(column)”") }
+        if let column = persisted.source.idColumn { words.append("ids in “\(column)”") }
+        if let table = persisted.source.table { words.append("table “\(table)”") }
+        if let column = persisted.source.accountTokenColumn {
             words.append("account tokens in “\(column)”, \(setsAccountTokens ? "set" : "not set: a dry run")")
         }
-        if let rowLimit { words.append("at most \(rowLimit.grouped) rows a run") }
-        if let timeLimit { words.append("no new work after \(timeLimit.displayText)") }
+        if let rowLimit = limits.items { words.append("at most \(rowLimit.grouped) rows a run") }
+        if let timeLimit = limits.time { words.append("no new work after \(timeLimit.displayText)") }
         words.append("\(workers) \(workers == 1 ? "batch" : "batches") at a time")
         return words
     }

@@ -1,3 +1,4 @@
+import ReceiptBridgeComparison
 import ReceiptBridgeBase
 
 extension MigrationReport {
@@ -70,7 +71,7 @@ extension MigrationReport {
         writer.member("reasons", result.counts.reasons)
         writer.member("refusalReasons", result.counts.refusals)
         writer.member("customers", result.customers)
-        writer.member("calls", options.withAPI ? result.history.calls : nil)
+        writer.member("calls", options.persisted.withAPI ? result.history.calls : nil)
     }
 
     private func line(of refusal: Refusal) -> [UInt8] {
@@ -85,21 +86,21 @@ extension MigrationReport {
     }
 }
 
-extension MigrationReport.Options {
+extension MigrationOptions {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.member("withApi", withAPI)
-        writer.member("allowUnverified", allowUnverified)
-        writer.member("receiptColumn", receiptColumn)
-        writer.member("idColumn", idColumn)
-        writer.member("accountTokenColumn", accountTokenColumn)
+        writer.member("withApi", persisted.withAPI)
+        writer.member("allowUnverified", persisted.allowUnverified)
+        writer.member("receiptColumn", persisted.source.receiptColumn)
+        writer.member("idColumn", persisted.source.idColumn)
+        writer.member("accountTokenColumn", persisted.source.accountTokenColumn)
         writer.member("setAccountTokens", setsAccountTokens)
-        writer.member("table", table)
+        writer.member("table", persisted.source.table)
         writer.member("plan", isPlan)
         writer.member("fresh", isFresh)
         writer.member("refresh", isRefresh)
         writer.member("workers", Int64(workers))
-        writer.member("limit", rowLimit)
-        writer.member("maxMilliseconds", timeLimit?.inMilliseconds)
+        writer.member("limit", limits.items)
+        writer.member("maxMilliseconds", limits.time?.inMilliseconds)
     }
 }
 

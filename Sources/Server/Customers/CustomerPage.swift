@@ -1,29 +1,31 @@
+package import ReceiptBridgeComparison
 package import ReceiptBridgeBase
 
 /// The page of a customer for support teams: a form with one field, and what was found. It has no script and loads
 /// nothing.
 package struct CustomerPage: Sendable {
     /// `Content-Security-Policy`: the form may only be sent to this server.
-    package static let policy = ContentPolicy.text(formAction: "'self'")
-    package static let (maximumCustomers, maximumPurchases) = (20, 1_000)
+    static let policy = ContentPolicy.text(formAction: "'self'")
+    static let (maximumCustomers, maximumPurchases) = (20, 1_000)
 
     package enum Content: Sendable {
         /// Nothing: no question was asked yet.
         case question
-        case customers([CustomerDocument], order: CustomerOrder?)
+        /// With the number of purchases of the order that was looked up.
+        case customers([CustomerDocument], order: Int?)
         case problem(CustomerProblem)
     }
 
     /// The bundle ids that can be chosen.
-    package let apps: [String]
+    let apps: [String]
     /// The chosen app; `nil` for the first one.
-    package let selectedApp: String?
+    let selectedApp: String?
     /// The hidden value that the form sends back.
-    package let formToken: String
+    let formToken: String
     /// The id of the request, which the log has too; `nil` if there is none.
-    package let requestId: String?
-    package let now: Timestamp
-    package let content: Content
+    let requestId: String?
+    let now: Timestamp
+    let content: Content
 
     package init(
         apps: [String], selectedApp: String?, formToken: String, requestId: String?, now: Timestamp, content: Content
@@ -94,41 +96,16 @@ package struct CustomerPage: Sendable {
             let found = "\(Int64(customers.count).grouped) customers were found."
             let shown = customers.prefix(Self.maximumCustomers)
             let hidden = Int64(customers.count - shown.count)
-            return (order.map { [$0.block] } ?? []) + (customers.count > 1 ? [.paragraph("\(found)", "summary")] : [])
+            return (order.map { [Self.order(of: $0)] } ?? [])
+                + (customers.count > 1 ? [.paragraph("\(found)", "summary")] : [])
                 + shown.enumerated().map { index, customer in
                     customer.section(number: index + 1, isOnly: customers.count == 1, at: now)
                 } + (hidden > 0 ? [.note("\(hidden.grouped) more are not shown.")] : [])
         }
     }
-}
 
-/// An order that was looked up.
-package struct CustomerOrder: Sendable {
-    package let purchases: Int
-
-    package init(purchases: Int) { self.purchases = purchases }
-
-    fileprivate var block: ReportBlock {
+    private static func order(of purchases: Int) -> ReportBlock {
         let purchases = purchases == 1 ? "one purchase" : "\(Int64(purchases).grouped) purchases"
         return .paragraph("The order is genuine. It has \(purchases) of this app.", "standing done")
-    }
-}
-
-/// The reason why no customer is shown, in words for support teams.
-package struct CustomerProblem: Sendable {
-    package let title: String
-    package let sentences: [String]
-    /// The stable code of the error.
-    package let code: String
-
-    package init(title: String, sentences: [String], code: String) {
-        (self.title, self.sentences, self.code) = (title, sentences, code)
-    }
-
-    fileprivate var block: ReportBlock {
-        .section(
-            id: "problem", "\(sign: "▲", "mark")\(title)",
-            sentences.map { .paragraph("\($0)") } + [.note("Code for your engineers: \(code: "\(code)")")],
-            "problem" + ["role": "alert"])
     }
 }
