@@ -11,25 +11,6 @@ extension TextFormat: ExpressibleByArgument {}
 extension MigrateCommand {
     var isFilter: Bool { destination == "-" }
 
-    /// Rejects options that a filter cannot have: its output must depend on its input only, because a scheduler may run
-    /// it several times over the same rows.
-    func validateFilter() throws {
-        let rejected: [(option: String, isPresent: Bool)] = [
-            ("--with-api", withApi), ("--plan", plan), ("--refresh", refresh), ("--active-first", activeFirst),
-            ("--allow-unverified", allowUnverified), ("--bundle-id", bundleId != nil),
-            ("--account-token-column", accountTokenColumn != nil),
-            ("--report", !report.isEmpty), ("--transactions", transactions != nil),
-            ("--subscriptions", subscriptions != nil), ("--table", rows.table != nil), ("--fresh", rows.fresh),
-            ("--json", json), ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),
-        ]
-        let names = rejected.filter(\.isPresent).map(\.option)
-        guard names.isEmpty else {
-            throw ValidationError(
-                "\(names.joined(separator: ", ")) cannot be combined with --to -: a filter only decodes, and stores nothing"
-            )
-        }
-    }
-
     func filter(trust: TrustStore) async throws {
         var rowOptions = rows.sourceOptions(transactionIdColumn: transactionIdColumn)
         rowOptions.format = inputFormat

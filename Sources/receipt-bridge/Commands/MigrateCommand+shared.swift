@@ -13,19 +13,8 @@ extension MigrateCommand {
     /// Whether the destination is a database that several workers share.
     var isShared: Bool { ["postgresql://", "postgres://"].contains { destination.hasPrefix($0) } }
 
-    /// Rejects options that the kind of the destination does not have.
-    func validateDestination() throws {
-        guard isShared else {
-            guard shard == nil else { throw ValidationError("--shard needs a postgresql:// destination") }
-            return
-        }
-        guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil,
-            transactions == nil, subscriptions == nil
-        else {
-            throw ValidationError(
-                "--refresh, --report, --transactions, --subscriptions, --output-format and the account token options need a file as the destination, not postgresql://"
-            )
-        }
+    /// Checks the options of a worker.
+    func validateSharing() throws {
         guard shard.map({ ImportShard($0) != nil }) ?? true else {
             throw ValidationError("--shard: expected I/N, for example 1/4")
         }
