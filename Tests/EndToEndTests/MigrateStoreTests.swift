@@ -63,6 +63,7 @@ struct MigrateStoreTests {
             let outcome = try await fixture.run("migrate", "in.jsonl", "--to", "out.jsonl", option)
             #expect([0, 3].contains(outcome.exit) && !outcome.errors.contains("in the store"), "\(outcome.errors)")
             #expect(!FileManager.default.fileExists(atPath: fixture.folder.path("bridge.sqlite")))
+            #expect(FileManager.default.fileExists(atPath: fixture.folder.path("out.jsonl")) == (option != "--plan"))
         }
         let ids = receipts.prefix(2).compactMap { $0["originalTransactionIds"]?.elements?.first?.text }
         try fixture.folder.write("ids.jsonl", "{\"id\":\"a\",\"receipt\":\"\(ids[0]),99999999\"}\n".utf8)

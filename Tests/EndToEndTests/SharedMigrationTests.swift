@@ -209,8 +209,6 @@ struct SharedMigrationTests {
             (["in.jsonl", "--to", "postgresql://h/d"], 2, "the address names no user"),
             (["-", "--to", "postgresql://u@127.0.0.1:1/d"], 2, "several workers cannot share it"),
             (["in.jsonl", "--to", "postgresql://u@127.0.0.1:1/d", "--shard", "5/4"], 2, "--shard: expected I/N"),
-            (["in.jsonl", "--to", "postgresql://u@127.0.0.1:1/d", "--report", "a.json"], 2, "need a file"),
-            (["in.jsonl", "--to", "a.jsonl", "--shard", "1/4"], 2, "needs a postgresql:// destination"),
         ])
     func unusable(_ arguments: [String], _ code: Int32, _ message: String) async throws {
         let folder = try TemporaryFolder()

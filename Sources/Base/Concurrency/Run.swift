@@ -1,25 +1,26 @@
 import Synchronization
 
-/// Works on many items, a few at a time, until a limit, a signal or a failure whose cause is not a single item. The
-/// results are passed on in the order of the items, so that a checkpoint can be the last item.
+/// Works on many items, a few at a time, until a limit, a signal or a failure whose cause is not a single item.
 package struct Run: Sendable {
     /// The reason to stop before the next item, after so many; `nil` to continue.
     private let reason: @Sendable (_ started: Int64) -> RunStop?
     /// Number of items that are worked on at the same time, and that are ahead of the first one without a result.
     private let (workers, ahead): (Int, Int)
-    /// Whether items that are worked on are canceled when the run stops, because they can take an hour. Their results
-    /// are not passed on.
+    /// Whether items that are worked on are canceled when the run stops, because they can take an hour.
     private let cancels: Bool
+    /// Whether results are passed on in the order of the items, so that a checkpoint can be the last item. Otherwise a
+    /// result is passed on at once.
+    private let isOrdered: Bool
 
     /// Time between two checks for a reason to stop.
     private static let tick = Duration.milliseconds(500)
 
     package init(
-        workers: Int = 4, ahead: Int = 64, cancels: Bool = false,
+        workers: Int = 4, ahead: Int = 64, cancels: Bool = false, isOrdered: Bool = true,
         _ reason: @escaping @Sendable (_ started: Int64) -> RunStop?
     ) {
         (self.workers, self.ahead) = (max(workers, 1), max(workers, ahead))
-        (self.cancels, self.reason) = (cancels, reason)
+        (self.cancels, self.isOrdered, self.reason) = (cancels, isOrdered, reason)
     }
 
     private enum Event<Output: Sendable>: Sendable {
@@ -30,7 +31,8 @@ package struct Run: Sendable {
     /// Works on all items.
     ///
     /// - Parameters:
-    ///   - next: returns the next item; `nil` at the end.
+    ///   - next: returns the next item; `nil` if there is none. It is called again after a result, so it can decide how
+    ///     many items of a kind are worked on.
     ///   - perform: an error ends the run, and cancels the items that are worked on.
     ///   - stop: returns the reason to stop after a result.
     ///   - finish: receives the results.
@@ -38,7 +40,7 @@ package struct Run: Sendable {
     package func run<Item: Sendable, Output: Sendable, Failure: Error>(
         next: () async throws(Failure) -> Item?,
         perform: @escaping @Sendable (Item) async throws(Failure) -> Output,
-        stop isStopping: (Output) -> RunStop? = { _ in nil }, tick: () -> Void = {},
+        stop isStopping: (Output) -> RunStop? = { _ in nil }, tick: () async throws(Failure) -> Void = {},
         finish: (Item, Output) async throws(Failure) -> Void
     ) async throws(Failure) -> RunStop? {
         try await withTaskGroup(of: Event<Result<Output, Failure>>.self) { group in
@@ -61,17 +63,19 @@ package struct Run: Sendable {
                             .result(position, await Result { () async throws(Failure) in try await perform(item) })
                         }
                     }
-                    guard !items.isEmpty, stop == nil || !cancels, let event = await group.next() else { return stop }
+                    if stop != nil, cancels { group.cancelAll() }
+                    guard !items.isEmpty, let event = await group.next() else { return stop }
                     switch event {
                     case .tick:
                         if cancels { stop = stop ?? reason(started) }
-                        tick()
+                        try await tick()
                         // Sleeping ends at once in a canceled task.
-                        if !Task.isCancelled { group.addTask { await Self.nextTick() } }
+                        _ = group.addTaskUnlessCancelled { await Self.nextTick() }
                     case .result(let position, let result):
                         let output = try result.get()
                         results[position] = output
                         stop = stop ?? isStopping(output)
+                        if !isOrdered { finished = position }
                     }
                     while let output = results.removeValue(forKey: finished),
                         let item = items.removeValue(forKey: finished)

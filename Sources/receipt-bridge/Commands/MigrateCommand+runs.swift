@@ -13,25 +13,6 @@ extension TextFormat: ExpressibleByArgument {}
 extension MigrateCommand {
     var isFilter: Bool { destination == "-" }
 
-    /// Rejects options that a filter cannot have: its output must depend on its input only, because a scheduler may run
-    /// it several times over the same rows.
-    func validateFilter() throws {
-        let rejected: [(option: String, isPresent: Bool)] = [
-            ("--with-api", withApi), ("--plan", plan), ("--refresh", refresh), ("--active-first", activeFirst),
-            ("--allow-unverified", allowUnverified), ("--bundle-id", bundleId != nil),
-            ("--account-token-column", accountTokenColumn != nil),
-            ("--report", !report.isEmpty), ("--transactions", transactions != nil),
-            ("--subscriptions", subscriptions != nil), ("--table", rows.table != nil), ("--fresh", rows.fresh),
-            ("--json", json), ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),
-        ]
-        let names = rejected.filter(\.isPresent).map(\.option)
-        guard names.isEmpty else {
-            throw ValidationError(
-                "\(names.joined(separator: ", ")) cannot be combined with --to -: a filter only decodes, and stores nothing"
-            )
-        }
-    }
-
     func filter(trust: TrustStore) async throws {
         var rowOptions = rows.sourceOptions(transactionIdColumn: transactionIdColumn)
         rowOptions.format = inputFormat
@@ -106,19 +87,8 @@ extension MigrateCommand {
     /// Whether the destination is a database that several workers share.
     var isShared: Bool { ["postgresql://", "postgres://"].contains { destination.hasPrefix($0) } }
 
-    /// Rejects options that the kind of the destination does not have.
-    func validateDestination() throws {
-        guard isShared else {
-            guard shard == nil else { throw ValidationError("--shard needs a postgresql:// destination") }
-            return
-        }
-        guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil,
-            transactions == nil, subscriptions == nil
-        else {
-            throw ValidationError(
-                "--refresh, --report, --transactions, --subscriptions, --output-format and the account token options need a file as the destination, not postgresql://"
-            )
-        }
+    /// Checks the options of a worker.
+    func validateSharing() throws {
         guard shard.map({ ImportShard($0) != nil }) ?? true else {
             throw ValidationError("--shard: expected I/N, for example 1/4")
         }

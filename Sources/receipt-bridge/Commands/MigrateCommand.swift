@@ -140,14 +140,11 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline cannot be combined") }
-        try validateDestination()
-        guard !setAccountTokens || accountTokenColumn != nil else {
-            throw ValidationError("--set-account-tokens needs --account-token-column")
-        }
+        try validateNeeds()
+        try validateSharing()
         for path in report where !path.hasSuffix(".html") && !path.hasSuffix(".json") {
             throw ValidationError("--report: the name must end in .html or .json")
         }
-        if isFilter { try validateFilter() }
     }
 
     func run() async throws {
@@ -157,13 +154,8 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         if isFilter { return try await filter(trust: trust) }
         guard asksAPI(settings) else {
-            guard
-                !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified
-                    || bundleId != nil)
-            else {
-                Terminal.say(
-                    "--plan, --refresh, --allow-unverified, --bundle-id and the account token options need --with-api and a configuration"
-                )
+            if let sentence = sentence(without: .lookups) {
+                Terminal.say(sentence)
                 throw ExitCode.usage
             }
             return try await run(settings, trust: trust, directory: nil, app: nil, store: nil)

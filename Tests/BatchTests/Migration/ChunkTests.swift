@@ -84,15 +84,6 @@ struct ChunkTests {
         #expect(try rowsByChunk(directory, size: size, restarting: true).flatMap { $0 } == allRows(directory))
     }
 
-    @Test("A line that is longer than a chunk is in one chunk")
-    func longLine() throws {
-        let folder = try TemporaryFolder()
-        let line = "{\"id\":\"long\",\"receipt\":\"\(String(repeating: "A", count: 50_000))\"}\n"
-        let path = try folder.write("in.jsonl", "{\"id\":\"1\"}\n" + line + "{\"id\":\"2\"}")
-        let chunks = try rowsByChunk(path, size: ChunkSize(bytes: 8))
-        #expect(chunks.map { $0.map { $0.prefix(4) } } == [["1 mi"], ["long"], ["2 mi"]])
-    }
-
     @Test("A source that was changed after it was divided is rejected")
     func changed() throws {
         let folder = try TemporaryFolder()

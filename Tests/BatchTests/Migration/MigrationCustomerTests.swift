@@ -20,18 +20,19 @@ struct MigrationCustomerTests {
             var failing: Set<String> = []
             var rejectsKey = false
             var tokens: [String] = []
-            var revisions: [String] = []
         }
 
         private let histories: [[String]]
+        private let whenAsked: @Sendable () -> Void
         private let state = Mutex(State())
 
         /// - Parameter histories: All ids of each customer. Other customers are unknown.
-        init(_ histories: [[String]]) { self.histories = histories }
+        init(_ histories: [[String]], whenAsked: @escaping @Sendable () -> Void = {}) {
+            (self.histories, self.whenAsked) = (histories, whenAsked)
+        }
 
         var requested: [[String]] { state.withLock { $0.requested } }
         var responded: [[String]] { state.withLock { $0.responded } }
-        var revisions: [String] { state.withLock { $0.revisions } }
         var tokens: [String] { state.withLock { $0.tokens } }
         func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
         func rejectKey(_ rejectsKey: Bool) { state.withLock { $0.rejectsKey = rejectsKey } }
@@ -40,9 +41,9 @@ struct MigrationCustomerTests {
         func handles(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
         func lookUp(_ customer: ImportedCustomer) async -> CustomerAnswer {
+            whenAsked()
             let (fails, rejectsKey) = state.withLock { state in
                 state.requested.append(customer.identifiers)
-                if let known = customer.previousLookup { state.revisions.append(known.revision) }
                 let rejectsKey = state.rejectsKey || state.remainingResponses == 0
                 state.remainingResponses = state.remainingResponses.map { max($0 - 1, 0) }
                 if !rejectsKey { state.responded.append(customer.identifiers) }
@@ -120,30 +121,21 @@ struct MigrationCustomerTests {
         #expect(try world.results().count == world.rows.count)
     }
 
-    @Test("A refresh looks up known customers with the stored revision")
-    func refresh() async throws {
+    @Test("A result that cannot be written leaves no draft, and the next run writes it without a lookup")
+    func noDraft() async throws {
         let world = try MigrationWorld()
-        let lookups = LookupServiceStub(try MigrationWorld.histories())
-        _ = try await world.run(lookups: lookups, api)
-        let (requested, result) = (lookups.requested.count, try world.result)
-        #expect(lookups.revisions.isEmpty)
-        let ending = try await world.run(lookups: lookups) {
-            api(&$0)
-            $0.isRefresh = true
+        let destination = world.destination
+        let lookups = LookupServiceStub(try MigrationWorld.histories()) {
+            try? FileManager.default.createDirectory(at: destination, withIntermediateDirectories: false)
         }
-        #expect(ending.stop == nil && !ending.wasFinished)
-        #expect(lookups.revisions.count == lookups.requested.count - requested && Set(lookups.revisions) == ["r1"])
-        #expect(try world.result == result)
-        #expect(try await world.run(lookups: lookups, api).wasFinished)
-    }
-
-    @Test("Unknown customers have the outcome notFound")
-    func notFound() async throws {
-        let world = try MigrationWorld()
-        let ending = try await world.run(lookups: LookupServiceStub([]), api)
-        #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
-        #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
-        #expect(try await world.run(lookups: LookupServiceStub([]), api).wasFinished)
+        await #expect(throws: RunError.self) { try await world.run(lookups: lookups, api) }
+        try FileManager.default.removeItem(at: destination)
+        let files = try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path)
+        #expect(files.sorted() == ["in.jsonl", "out.jsonl.progress"])
+        let requested = lookups.requested.count
+        let ending = try await world.run(lookups: lookups, api)
+        #expect(ending.stop == nil && lookups.requested.count == requested && requested > 0)
+        #expect(try world.results().count == world.rows.count)
     }
 
     @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
@@ -158,20 +150,6 @@ struct MigrationCustomerTests {
         lookups.rejectKey(false)
         let second = try await world.run(lookups: lookups, api)
         #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
-    }
-
-    @Test("A plan makes no lookups and writes no result, and the next run resumes from it")
-    func plan() async throws {
-        let world = try MigrationWorld()
-        let lookups = LookupServiceStub(try MigrationWorld.histories())
-        let plan = try await world.run(lookups: lookups) {
-            api(&$0)
-            $0.isPlan = true
-        }
-        #expect(plan.stop == .planned && lookups.requested.isEmpty)
-        #expect(!FileManager.default.fileExists(atPath: world.destination.path))
-        let ending = try await world.run(lookups: lookups, api)
-        #expect(ending.stop == nil && Int64(lookups.requested.count) <= plan.customers?.waiting ?? 0)
     }
 
     @Test("A receipt that is not authentic is looked up only with --allow-unverified, and is marked")

@@ -161,19 +161,6 @@ struct MigrationFilterTests {
         try stage.closeInput()
     }
 
-    @Test("A stopped filter writes the results of all rows that it has read, and nothing else")
-    func stopped() async throws {
-        let stage = try Stage()
-        for number in 1...100 { try await stage.write("{\"id\":\(number)}\n") }
-        #expect(try await stage.lines(100).count == 100)
-        try await stage.write("{\"id\":101}")
-        stage.filter.stop()
-        let result = try await stage.result.value.get()
-        #expect(result.ending == .stopped && result.rows == 100)
-        try stage.closeInput()
-        #expect(try stage.lines.map { $0["id"]?.text } == (1...100).map { "\($0)" })
-    }
-
     @Test("CSV is read and written with a header; a blank line is no record")
     func csv() async throws {
         let records = ["x,MIIT", ",\"a\nb\"", "y,"]

@@ -1,87 +1,42 @@
-import Foundation
-import Testing
+import ReceiptBridgeTestSupport
 
-#if canImport(FoundationXML)
-    import FoundationXML
-#endif
-
-/// A page parsed strictly: an element that is not closed, or text that is not escaped, is an error.
+/// What a report of a migration has.
 struct Page {
-    var language = ""
-    var title = ""
-    var policy = ""
-    /// Table cells by caption, then by row header.
-    var tables: [String: [String: [String]]] = [:]
-    var captions = 0
+    private let document: ReportDocument
+
+    init(_ html: String) throws { document = try ReportDocument(Array(html.utf8)) }
+
+    var language: String? { document.all("html").first?.attributes["lang"] }
+    var title: String? { document.all("title").first?.text }
+    var policy: String? { document.all("meta").first { $0.attributes["http-equiv"] != nil }?.attributes["content"] }
+    var text: String { document.all("body").first?.text ?? "" }
+    var captions: Int { document.all("caption").count }
     /// `true` if every header cell has a scope.
-    var scopes = true
+    var scopes: Bool { document.all("th").allSatisfy { $0.attributes["scope"] != nil } }
     /// Labels of the plots.
-    var pictures: [String] = []
-    var anchors: Set<String> = []
-    var ids: Set<String> = []
-    var text = ""
-
-    init(_ html: String) throws {
-        let parser = XMLParser(data: Data(html.utf8))
-        let reader = Reader()
-        parser.delegate = reader
-        let isWellFormed = parser.parse()
-        try #require(isWellFormed, "\(String(describing: parser.parserError)) in line \(parser.lineNumber)")
-        self = reader.page
+    var pictures: [String] {
+        document.all("svg").filter { $0.attributes["role"] == "img" }.map { $0.attributes["aria-label"] ?? "" }
     }
+    var ids: [String] { document.elements.compactMap { $0.attributes["id"] } }
+    var links: [String] { document.all("a").map { $0.attributes["href"] ?? "" } }
 
-    fileprivate init() {}
-}
-
-private final class Reader: NSObject, XMLParserDelegate {
-    var page = Page()
-    private var open: [String] = []
-    private var texts: [String] = [""]
-    private var caption = ""
-    private var header: String?
-    private var cells: [String] = []
-
-    func parser(
-        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-        attributes: [String: String] = [:]
-    ) {
-        open.append(name)
-        texts.append("")
-        if let id = attributes["id"] {
-            #expect(page.ids.insert(id).inserted, "\(id) stands twice")
+    /// Table cells by caption, then by row header.
+    var tables: [String: [String: [String]]] {
+        var tables: [String: [String: [String]]] = [:]
+        var (caption, header, cells) = ("", "", [String]())
+        for element in document.elements {
+            switch element.name {
+            case "caption":
+                caption = element.text
+                tables[caption] = [:]
+            case "th": header = element.text
+            case "td": cells.append(element.text)
+            case "tr":
+                if !cells.isEmpty { tables[caption]?[header] = cells }
+                cells = []
+            default: break
+            }
         }
-        switch name {
-        case "html": page.language = attributes["lang"] ?? ""
-        case "meta": if attributes["http-equiv"] != nil { page.policy = attributes["content"] ?? "" }
-        case "a":
-            let target = attributes["href"] ?? ""
-            #expect(target.hasPrefix("#"))
-            page.anchors.insert(String(target.dropFirst()))
-        case "svg": if attributes["role"] == "img" { page.pictures.append(attributes["aria-label"] ?? "") }
-        case "th": page.scopes = page.scopes && attributes["scope"] != nil
-        case "tr": (header, cells) = (nil, [])
-        default: break
-        }
-    }
-
-    func parser(_ parser: XMLParser, foundCharacters string: String) { texts[texts.count - 1] += string }
-
-    func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-        let text = texts.removeLast()
-        #expect(open.popLast() == name)
-        switch name {
-        case "style": return
-        case "title": page.title = text
-        case "caption":
-            caption = text
-            page.captions += 1
-            page.tables[caption] = [:]
-        case "th": header = text
-        case "td": cells.append(text)
-        case "tr": if let header, open.last == "tbody" { page.tables[caption]?[header] = cells }
-        case "body": page.text = text
-        default: break
-        }
-        if !texts.isEmpty { texts[texts.count - 1] += text }
+        return tables
     }
 }

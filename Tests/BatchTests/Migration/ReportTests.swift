@@ -21,9 +21,10 @@ struct ReportTests {
         #expect(!html.contains("src=") && !html.contains("@import") && !html.contains("url(//"))
         #expect(page.captions == page.tables.count && page.scopes)
         #expect(page.pictures.count == 6 && page.pictures.allSatisfy { !$0.isEmpty })
-        #expect(page.anchors.isSubset(of: page.ids) && !page.anchors.isEmpty)
+        #expect(Set(page.links).isSubset(of: page.ids.map { "#\($0)" }) && !page.links.isEmpty)
+        #expect(Set(page.ids).count == page.ids.count)
         #expect(page.text.contains("6 of 9 rows are authentic receipts"))
-        #expect(!html.contains(world.folder.path))
+        #expect(!html.contains(world.folder.url.path))
     }
 
     @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
@@ -200,7 +201,7 @@ struct ReportTests {
         }
         let page = try Page(try world.page(world.report(counts)))
         #expect(page.tables["Rows by outcome"]?[outcome?.rawValue ?? ""]?.last == outcome.map { _ in "100 %" })
-        #expect(page.anchors.isSubset(of: page.ids))
+        #expect(Set(page.links).isSubset(of: page.ids.map { "#\($0)" }))
         #expect(try world.json(world.report(counts))["refusals"] == .array([]))
     }
 
@@ -222,14 +223,14 @@ struct ReportTests {
     func files() throws {
         let world = try ReportWorld()
         for name in ["report.html", "report.json"] {
-            let file = world.folder.appending(path: name)
+            let file = world.folder.url.appending(path: name)
             try Data("an older one".utf8).write(to: file)
             try world.report(ReportWorld.counts).write(to: file.path, refusals: world.ledger.page)
             let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             #expect(try Data(contentsOf: file).count > 500)
         }
-        let names = try FileManager.default.contentsOfDirectory(atPath: world.folder.path).sorted()
+        let names = try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path).sorted()
         #expect(names == ["report.html", "report.json"])
     }
 
@@ -247,11 +248,11 @@ struct ReportTests {
                             reason: "the signature does not hold")
                     })
             }
-            let file = world.folder.appending(path: "many.json")
+            let file = world.folder.url.appending(path: "many.json")
             // What the first report loads.
             let small = try ReportWorld()
             try small.report(ReportWorld.counts).write(
-                to: small.folder.appending(path: "small.json").path, refusals: small.ledger.page)
+                to: small.folder.path("small.json"), refusals: small.ledger.page)
             Memory.resetPeak()
             let before = Memory.peak
             try world.report(ReportWorld.counts).write(to: file.path, refusals: world.ledger.page)
@@ -272,7 +273,7 @@ struct ReportedMigrationTests {
     @Test("A run writes its reports with every refused row of the source")
     func run() async throws {
         let world = try MigrationWorld()
-        let (html, json) = (world.folder.appending(path: "r.html"), world.folder.appending(path: "r.json"))
+        let (html, json) = (world.folder.url.appending(path: "r.html"), world.folder.url.appending(path: "r.json"))
         let ending = try await world.run { $0.reports = [html.path, json.path] }
         let report = try JSONValue(reading: [UInt8](try Data(contentsOf: json)))
         let refused = world.rows.filter { $0.expected == "refused" }.map(\.id)
@@ -290,7 +291,7 @@ struct ReportedMigrationTests {
     @Test("A finished migration writes the same report when it is run again")
     func again() async throws {
         let world = try MigrationWorld()
-        let file = world.folder.appending(path: "r.json")
+        let file = world.folder.url.appending(path: "r.json")
         _ = try await world.run()
         #expect(!FileManager.default.fileExists(atPath: file.path))
         let ending = try await world.run { $0.reports = [file.path] }
@@ -304,7 +305,7 @@ struct ReportedMigrationTests {
     @Test("The report of a stopped migration says so and counts the runs")
     func stopped() async throws {
         let world = try MigrationWorld()
-        let file = world.folder.appending(path: "r.json")
+        let file = world.folder.url.appending(path: "r.json")
         _ = try await world.run { $0.limits.items = 3 }
         _ = try await world.run { ($0.limits.items, $0.reports) = (4, [file.path]) }
         let report = try JSONValue(reading: [UInt8](try Data(contentsOf: file)))
@@ -318,8 +319,8 @@ struct ReportedMigrationTests {
     func impossible(name: String) async throws {
         let world = try MigrationWorld()
         try FileManager.default.createDirectory(
-            at: world.folder.appending(path: "f.json"), withIntermediateDirectories: false)
-        let failure = await world.failure { $0.reports = [world.folder.appending(path: name).path] }
+            at: world.folder.url.appending(path: "f.json"), withIntermediateDirectories: false)
+        let failure = await world.failure { $0.reports = [world.folder.path(name)] }
         guard case .notPossible(let reason) = failure else {
             Issue.record("\(String(describing: failure))")
             return
@@ -344,16 +345,11 @@ private final class Refusals {
 
 /// A directory, and counts of nine rows.
 private final class ReportWorld {
-    let folder: URL
+    let folder: TemporaryFolder
     let ledger = Refusals()
     let options = MigrationOptions(source: "/home/somebody/in.jsonl", destination: "/var/data/out.sqlite", workers: 2)
 
-    init() throws {
-        folder = TestProcess.folder.appending(path: "report-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    init() throws { folder = try TemporaryFolder() }
 
     static let counts: MigrationCounts = {
         var counts = MigrationCounts()
@@ -392,14 +388,12 @@ private final class ReportWorld {
     }
 
     func page(_ report: MigrationReport) throws -> String {
-        let file = folder.appending(path: "page.html")
-        try report.write(to: file.path, refusals: ledger.page)
-        return try String(contentsOf: file, encoding: .utf8)
+        try report.write(to: folder.path("page.html"), refusals: ledger.page)
+        return try folder.text("page.html")
     }
 
     func json(_ report: MigrationReport) throws -> JSONValue {
-        let file = folder.appending(path: "page.json")
-        try report.write(to: file.path, refusals: ledger.page)
-        return try JSONValue(reading: [UInt8](try Data(contentsOf: file)))
+        try report.write(to: folder.path("page.json"), refusals: ledger.page)
+        return try JSONValue(reading: folder.read("page.json"))
     }
 }

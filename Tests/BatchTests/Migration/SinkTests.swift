@@ -176,16 +176,6 @@ struct SinkTests {
                 == .destinationExists)
     }
 
-    @Test("A destination is opened at its start, whatever a crashed run left there", arguments: names)
-    func start(name: String) throws {
-        let folder = try TemporaryFolder()
-        for attempt in 0..<3 {
-            var sink = try ResultWriters.open(folder.path(name), withAPI: false, at: .start)
-            for row in Self.samples.prefix(attempt + 1) { #expect(try sink.write(row) == .written) }
-            #expect(try sink.checkpoint().rows == Int64(attempt + 1))
-        }
-    }
-
     @Test("A destination that lacks data that was written is rejected", arguments: names)
     func changed(name: String) throws {
         let folder = try TemporaryFolder()

@@ -47,11 +47,6 @@ struct StreamTests {
         #expect(kept != 30_000 || rows.count == 5_000)
     }
 
-    @Test("A file with the extension of a compressed file but other content is read")
-    func notCompressed() throws {
-        #expect(try rows(of: "id,receipt\na,b\n", as: "a.csv.gz") == [.text(1, "a", "b")])
-    }
-
     @Test("Concatenated compressed parts are read one after another")
     func members() throws {
         let folder = try TemporaryFolder()

@@ -44,21 +44,6 @@ struct TableSinkTests {
         #expect(failure?.code == .failed)
     }
 
-    @Test("Uncommitted rows are lost when the destination is released")
-    func abandoned() throws {
-        let folder = try TemporaryFolder()
-        do {
-            var table = try open(folder)
-            #expect(try table.write(row("a")) == .written)
-            _ = try table.checkpoint()
-            #expect(try table.write(row("b")) == .written)
-        }
-        #expect(try ids(folder) == ["a"])
-        var table = try open(folder, keeping: 1)
-        #expect(try table.write(row("a")) == .repeatedId)
-        #expect(try table.write(row("b")) == .written)
-    }
-
     @Test("Values of every type are stored unchanged")
     func values() throws {
         let folder = try TemporaryFolder()

@@ -1,6 +1,7 @@
 import ReceiptBridgeBatch
 import Foundation
 import GRDB
+import ReceiptBridgeStorage
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -144,8 +145,8 @@ struct TableSourceTests {
         try write("PRAGMA journal_mode = \(mode); CREATE TABLE receipts (id, receipt)")
         for number in 1...10 { try write("INSERT INTO receipts VALUES ('\(number)', 'r\(number)')") }
         var source = try Sources.open(path)
-        let first = try #require(try source.next(maximumRows: 5, maximumBytes: 1_000))
-        // No lock is held between two batches.
+        let first = try #require(try source.next(maximumRows: 9, maximumBytes: 9))
+        // No lock is held between two batches, even if a batch ended early.
         try write("DELETE FROM receipts WHERE id = '2'; INSERT INTO receipts VALUES ('11', 'r11')")
         try write("INSERT INTO receipts (rowid, id, receipt) VALUES (2, 'late', 'r')")
         let rest = try source.rest([3])
@@ -179,5 +180,75 @@ struct TableSourceTests {
         for other in sources.dropFirst() {
             #expect(try other.comparison(with: identity) == .changed("its beginning has changed"))
         }
+    }
+
+    @Test("A table is read from the smallest possible rowid to the largest")
+    func extremes() throws {
+        let rows = try source(
+            """
+            CREATE TABLE t (receipt);
+            INSERT INTO t (rowid, receipt) VALUES (\(Int64.min), 'a'), (0, 'b'), (\(Int64.max), 'c')
+            """)
+        #expect(rows.map(\.value) == ["a", "b", "c"].map(StoredValue.text))
+    }
+
+    // T23
+    @Test("A table whose keys do not ascend is damaged, and is not read without an end")
+    func reversed() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        try makeDatabase(path, "CREATE TABLE t (receipt); INSERT INTO t VALUES ('a'), ('b'), ('c')")
+        try DatabaseDamage.reverseRows(root: 2, in: path)
+        var table = try Sources.open(path)
+        let error = #expect(throws: SourceError.self) { _ = try table.next(maximumRows: 9, maximumBytes: 9) }
+        #expect(error?.code == .damaged)
+    }
+
+    @Test("A batch ends at the byte limit, and values that are too large are left out; the database does not change")
+    func bounds() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        try makeDatabase(
+            path,
+            """
+            CREATE TABLE t (receipt);
+            INSERT INTO t VALUES ('12345'), (x'0102030405'), ('123456'), ('é345'), ('é3456'), ('1')
+            """)
+        let bytes = try folder.read("a.db")
+        var limits = SourceLimits()
+        limits.row = 5
+        var narrow = try Sources.open(path, limits: limits)
+        let codes = [nil, nil, "tooLarge", nil, "tooLarge", nil]
+        #expect(try narrow.next(maximumRows: 10, maximumBytes: 100)?.rows.map(\.value.code) == codes)
+        var table = try Sources.open(path)
+        #expect(try table.next(maximumRows: 10, maximumBytes: 6)?.rows.count == 2)
+        _ = try table.comparison(with: table.identity)
+        #expect(try folder.read("a.db") == bytes)
+    }
+
+    @Test("A permission error is explained for a database in WAL mode, and only in that mode")
+    func readOnlyFolder() throws {
+        let folder = try TemporaryFolder()
+        let error = StorageError(.notPermitted, at: "a.db", "unable to open database file")
+        for (mode, isExplained) in [("WAL", true), ("DELETE", false)] {
+            let path = folder.path("\(mode).db")
+            try makeDatabase(path, "PRAGMA journal_mode = \(mode); CREATE TABLE t (receipt)")
+            let explained = SourceError(opening: path, error)
+            #expect(explained.code == .notReadable)
+            #expect(explained.reason.contains("\(path)-shm") == isExplained, "\(explained)")
+        }
+    }
+
+    @Test(
+        "A database in WAL mode in a directory without write permission is refused with that reason",
+        .enabled(if: geteuid() != 0, "root may write everywhere: run the tests as an ordinary user"))
+    func unwritableFolder() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        try makeDatabase(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (receipt)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
+        let error = #expect(throws: SourceError.self) { _ = try Sources.open(path) }
+        #expect(error?.reason.contains("WAL mode") == true, "\(String(describing: error))")
     }
 }

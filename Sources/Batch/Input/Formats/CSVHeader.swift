@@ -2,11 +2,8 @@
 struct CSVHeader: Sendable {
     /// The byte between fields, one of ``separators``.
     let separator: UInt8
-    /// Indices of the columns; `nil` if an optional column is missing.
-    let receipt: Int?
-    let id: Int?
-    let accountToken: Int?
-    let transactionIds: Int?
+    /// Indices of the columns that are read.
+    let columns: [ColumnRole: Int]
     /// Number of fields that every record must have.
     let count: Int
     /// What is wrong with the ids of the first records, see ``ColumnSuggestions/notice(ofIds:)``; `nil` if nothing is.
@@ -33,10 +30,9 @@ struct CSVHeader: Sendable {
         for field in scanner.fields {
             names.append(String(decoding: field.text(in: record), as: UTF8.self).trimmingSpaces)
         }
-        let columns = ColumnNames(names: names)
         let suggestions = Self.suggestions(for: names, in: sample, separator)
         do throws(ColumnProblem) {
-            (receipt, id, accountToken, transactionIds) = try columns.selected(by: options)
+            columns = try ColumnNames(names: names).selected(by: options)
         } catch {
             guard Self.isHeader(names) else {
                 var first = ColumnSuggestions(names.indices.map { "\($0)" })
@@ -45,7 +41,7 @@ struct CSVHeader: Sendable {
             }
             throw Self.error(error, names, suggestions, at: path)
         }
-        notice = suggestions.notice(ofIds: id.map { names[$0] })
+        notice = suggestions.notice(ofIds: columns[.id].map { names[$0] })
     }
 
     private static func suggestions(
@@ -66,9 +62,7 @@ struct CSVHeader: Sendable {
 
     /// A scanner that collects only the fields in use.
     var scanner: CSVScanner {
-        CSVScanner(
-            separator: separator,
-            wantedFields: [receipt, id, accountToken, transactionIds].reduce(1) { max($0, ($1 ?? 0) + 1) })
+        CSVScanner(separator: separator, wantedFields: (columns.values.max() ?? 0) + 1)
     }
 
     /// Returns the length of the first line in bytes, including line breaks in quotes; `nil` if the line does not end

@@ -63,7 +63,7 @@ struct CSVSource: TextSource {
         guard !isScanned else { return nil }
         if longRecord == nil {
             longRecord = text.window.read { record in
-                (field(at: header.id, in: record), field(at: header.accountToken, in: record))
+                (field(of: .id, in: record), field(of: .accountToken, in: record))
             }
         }
         defer { scanner.discardFields() }
@@ -100,9 +100,9 @@ struct CSVSource: TextSource {
             value = (escaped == nil ? malformation(of: record) : nil) ?? self.value(in: record)
         }
         return SourceRow(
-            number: number, id: field(at: header.id, in: record), value: value,
-            accountToken: field(at: header.accountToken, in: record),
-            transactionIds: field(at: header.transactionIds, in: record).text.map { Array($0.utf8) })
+            number: number, id: field(of: .id, in: record), value: value,
+            accountToken: field(of: .accountToken, in: record),
+            transactionIds: field(of: .transactionIds, in: record).text.map { Array($0.utf8) })
     }
 
     /// Returns why the first reading of a record is malformed; `nil` if it is not.
@@ -123,7 +123,7 @@ struct CSVSource: TextSource {
     }
 
     private func value(in record: Span<UInt8>) -> StoredValue {
-        guard let receipt = header.receipt else { return .missing }
+        guard let receipt = header.columns[.receipt] else { return .missing }
         guard escaped != nil || scanner.fields[receipt].range.count <= limits.field else {
             return .tooLarge("the field", limit: limits.field)
         }
@@ -136,11 +136,12 @@ struct CSVSource: TextSource {
         return count == 1 ? "1 line" : "\(count) lines"
     }
 
-    /// Returns the field at an index, or `missing` if the record has no such field before the limit.
+    /// Returns the field of a column, or `missing` if the record has no such field before the limit.
     ///
     /// The end of a field is certain only two bytes later, for example at the line break after a closing quote. So a
     /// field counts if these are before the limit too: the result must not depend on how much was read.
-    private func field(at index: Int?, in record: Span<UInt8>) -> SourceText {
+    private func field(of role: ColumnRole, in record: Span<UInt8>) -> SourceText {
+        let index = header.columns[role]
         if let index, let escaped { return SourceText(escaped.text(at: index, in: record)) }
         guard let index, index < scanner.fields.count, scanner.fields[index].range.upperBound + 1 < limits.row else {
             return .missing

@@ -15,47 +15,28 @@ struct ColumnNames: Sendable {
 
     /// Returns the indices of the columns that a run reads. Without an option for it, the id is in the column `id`, if
     /// there is one. With transaction ids, receipts are optional.
-    func selected(
-        by options: SourceOptions
-    ) throws(ColumnProblem) -> (receipt: Int?, id: Int?, accountToken: Int?, transactionIds: Int?) {
-        let transactionIds = try index(ifNamed: options.transactionIdColumn, .transactionIds)
-        let receipt = try self.receipt(options.receiptColumn, isOptional: transactionIds != nil)
-        let id = options.idColumn == nil ? try usualId() : try index(ifNamed: options.idColumn, .id)
-        let accountToken = try index(ifNamed: options.accountTokenColumn, .accountToken)
-        return (receipt, id, accountToken, transactionIds)
-    }
-
-    private func usualId() throws(ColumnProblem) -> Int? {
-        if let index = try find("id") { return index }
-        for name in Self.otherIdNames {
-            if let index = try find(name) { return index }
+    func selected(by options: SourceOptions) throws(ColumnProblem) -> [ColumnRole: Int] {
+        var found: [ColumnRole: Int] = [:]
+        for role in [ColumnRole.transactionIds, .receipt, .id, .accountToken] {
+            if let name = options[role] {
+                guard let index = try find(name) else { throw .missing(name, role) }
+                found[role] = index
+            } else if role == .receipt {
+                found[role] = try usualReceipt(isOptional: found[.transactionIds] != nil)
+            } else if role == .id {
+                for name in ["id"] + Self.otherIdNames where found[role] == nil { found[role] = try find(name) }
+            }
         }
-        return nil
+        return found
     }
 
-    /// Returns the index of the column with the receipt: the one with the name; without a name `receipt`, otherwise
-    /// the only column with another usual name.
-    private func receipt(_ name: String?, isOptional: Bool) throws(ColumnProblem) -> Int? {
-        if let name { return try index(of: name, .receipt) }
+    /// Returns the index of the column `receipt`, otherwise of the only one with another usual name.
+    private func usualReceipt(isOptional: Bool) throws(ColumnProblem) -> Int? {
         if let index = try find("receipt") { return index }
         let usual = names.indices.filter { Self.receiptNames.contains(Self.folded(names[$0])) }
         guard usual.count < 2 else { throw .several(usual.map { names[$0] }) }
-        guard let index = usual.first else {
-            guard isOptional else { throw .missing("receipt", nil) }
-            return nil
-        }
-        return index
-    }
-
-    private func index(of name: String, _ role: ColumnRole) throws(ColumnProblem) -> Int {
-        guard let index = try find(name) else { throw .missing(name, role) }
-        return index
-    }
-
-    /// Returns the index of a column that must exist; `nil` if no option names it.
-    private func index(ifNamed name: String?, _ role: ColumnRole) throws(ColumnProblem) -> Int? {
-        guard let name else { return nil }
-        return try index(of: name, role)
+        guard usual.count == 1 || isOptional else { throw .missing("receipt", nil) }
+        return usual.first
     }
 
     private func find(_ name: String) throws(ColumnProblem) -> Int? {
@@ -74,7 +55,7 @@ struct ColumnNames: Sendable {
 }
 
 /// What a column is read for.
-enum ColumnRole: Sendable, Hashable {
+enum ColumnRole: Sendable, Hashable, CaseIterable {
     case receipt, id, accountToken, transactionIds
 
     var option: String {
@@ -83,6 +64,18 @@ enum ColumnRole: Sendable, Hashable {
         case .id: "--id-column"
         case .accountToken: "--account-token-column"
         case .transactionIds: "--transaction-id-column"
+        }
+    }
+}
+
+extension SourceOptions {
+    /// The name that an option gives to a column.
+    subscript(role: ColumnRole) -> String? {
+        switch role {
+        case .receipt: receiptColumn
+        case .id: idColumn
+        case .accountToken: accountTokenColumn
+        case .transactionIds: transactionIdColumn
         }
     }
 }

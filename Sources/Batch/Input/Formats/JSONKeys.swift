@@ -68,12 +68,8 @@ struct JSONKeys: Sendable {
 
     /// Returns the names of the options that no line has; none if there is no line.
     private func missing(from options: SourceOptions) -> [(name: String, role: ColumnRole)] {
-        let asked: [(String?, ColumnRole)] = [
-            (options.receiptColumn, .receipt), (options.idColumn, .id), (options.accountTokenColumn, .accountToken),
-            (options.transactionIdColumn, .transactionIds),
-        ]
-        return asked.compactMap { name, role in
-            guard let name, lines > 0, !names.contains(name) else { return nil }
+        ColumnRole.allCases.compactMap { role in
+            guard let name = options[role], lines > 0, !names.contains(name) else { return nil }
             let isFound = role == .id && names.contains { $0.lowercased() == name.lowercased() }
             return isFound ? nil : (name, role)
         }

@@ -7,10 +7,8 @@ struct TableSchema: Sendable, Hashable {
     let table: SQLName
     /// The column that identifies a row and gives the order: the rowid, or an integer primary key.
     let key: String
-    let receipt: SQLName?
-    let id: SQLName?
-    let accountToken: SQLName?
-    let transactionIds: SQLName?
+    /// The names of the columns that are read.
+    let columns: [ColumnRole: SQLName]
     /// The statement that created the table.
     let schema: String
     /// What is wrong with the ids of the first rows, see ``ColumnSuggestions/notice(ofIds:)``; `nil` if nothing is.
@@ -22,23 +20,18 @@ struct TableSchema: Sendable, Hashable {
         self.schema = schema
         table = SQLName(name)
         let place = "\(place), table \(name)"
-        let columns = try Column.all(of: name, in: db)
-        key = try Self.key(of: table, columns: columns, in: db, at: place)
-        let names = ColumnNames(names: columns.map(\.name))
+        let all = try Column.all(of: name, in: db)
+        key = try Self.key(of: table, columns: all, in: db, at: place)
+        let names = all.map(\.name)
         do throws(ColumnProblem) {
-            let selected = try names.selected(by: options)
-            receipt = selected.receipt.map { SQLName(names.names[$0]) }
-            id = selected.id.map { SQLName(names.names[$0]) }
-            accountToken = selected.accountToken.map { SQLName(names.names[$0]) }
-            transactionIds = selected.transactionIds.map { SQLName(names.names[$0]) }
+            columns = try ColumnNames(names: names).selected(by: options).mapValues { SQLName(names[$0]) }
         } catch {
-            let suggestions = Self.suggestions(for: names.names, of: SQLName(name), in: db)
-            let inventory = "there are: \(names.names.joined(separator: ", "))"
-            let reason = error.reason(inventory, names.names, suggestions: suggestions)
-            throw StorageError(.missingColumn, at: place, reason)
+            let suggestions = Self.suggestions(for: names, of: table, in: db)
+            let inventory = "there are: \(names.joined(separator: ", "))"
+            throw StorageError(.missingColumn, at: place, error.reason(inventory, names, suggestions: suggestions))
         }
-        let shown = id.map { [$0.text] } ?? names.names
-        notice = Self.suggestions(for: shown, of: SQLName(name), in: db).notice(ofIds: id?.text)
+        let id = columns[.id]?.text
+        notice = Self.suggestions(for: id.map { [$0] } ?? names, of: table, in: db).notice(ofIds: id)
     }
 
     private static func suggestions(for names: [String], of table: SQLName, in db: Database) -> ColumnSuggestions {

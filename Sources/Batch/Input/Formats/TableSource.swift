@@ -64,11 +64,7 @@ struct TableSource: RowSource {
     var notices: [String] { [schema.notice].compactMap(\.self) }
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
-        let columns =
-            [schema.key]
-            + [schema.receipt, schema.id, schema.accountToken, schema.transactionIds].map { name in
-                name.map(\.description) ?? "NULL"
-            }
+        let columns = [schema.key] + ColumnRole.allCases.map { schema.columns[$0]?.description ?? "NULL" }
         let sql = """
             SELECT \(columns.joined(separator: ", ")) FROM \(schema.table)
             \(lastKey == nil ? "" : "WHERE \(schema.key) > ?") ORDER BY \(schema.key) LIMIT \(max(maximumRows, 1))
@@ -109,7 +105,7 @@ struct TableSource: RowSource {
     private static func fingerprint(
         of schema: TableSchema, in queue: DatabaseQueue, at place: String
     ) throws(SourceError) -> (identity: SourceIdentity, firstKey: Int64?) {
-        let id = schema.id?.description ?? "NULL"
+        let id = schema.columns[.id]?.description ?? "NULL"
         return try read(queue, at: place) { db in
             let first = try db.text(
                 """

@@ -20,39 +20,41 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package init(_ error: SourceError) {
-        let text =
-            Self.text("the source", error.place, error.reason, error.code.rawValue)
-            + (error.advice.map { "; \($0)" } ?? "")
-        switch error.code {
-        case .locked: self = .interrupted(text)
-        case .changed: self = .anotherSource(error.place, reason: error.reason)
-        default: self = .notPossible(text)
+        guard error.code != .changed else {
+            self = .anotherSource(error.place, reason: error.reason)
+            return
         }
+        self.init(
+            "the source", error.place, error.reason, error.code.rawValue, isTemporary: error.code == .locked,
+            advice: error.advice.map { "; \($0)" } ?? "")
     }
 
-    package init(_ error: SinkError) { self.init("the destination", error) }
-
-    /// Converts an error of a report. The results are written nevertheless.
-    package init(report error: SinkError) { self.init("the report", error) }
-
-    private init(_ part: String, _ error: SinkError) {
-        let text = Self.text(part, error.place, error.reason, error.code.rawValue)
-        switch error.code {
-        case .full, .locked, .failed: self = .interrupted(text)
-        default: self = .notPossible(text)
-        }
+    /// - Parameter part: what cannot be written: the destination or a report, beside which the results are written.
+    package init(_ error: SinkError, of part: String = "the destination") {
+        self.init(
+            part, error.place, error.reason, error.code.rawValue,
+            isTemporary: [.full, .locked, .failed].contains(error.code))
     }
 
     /// Converts an error of the progress file.
     package init(_ error: StorageError) {
-        let text = Self.text("the progress file", error.place, error.reason, error.code.rawValue)
-        self = error.code == .full ? .interrupted(text) : .notPossible(text)
+        self.init(
+            "the progress file", error.place, error.reason, error.code.rawValue, isTemporary: error.code == .full)
     }
 
     /// Converts an error of the database of a shared migration.
     package init(database error: StorageError) {
-        let text = Self.text("the database", error.place, error.reason, error.code.rawValue)
-        self = [.full, .locked, .notOpen].contains(error.code) ? .interrupted(text) : .notPossible(text)
+        self.init(
+            "the database", error.place, error.reason, error.code.rawValue,
+            isTemporary: [.full, .locked, .notOpen].contains(error.code))
+    }
+
+    /// A sentence that ends with the code. For example, `the source a.csv: there is no such file (notFound)`.
+    private init(
+        _ part: String, _ place: String, _ reason: String, _ code: String, isTemporary: Bool, advice: String = ""
+    ) {
+        let text = "\(part) \(place): \(reason) (\(code))\(advice)"
+        self = isTemporary ? .interrupted(text) : .notPossible(text)
     }
 
     package init(of error: any Error) {
@@ -65,17 +67,12 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
             default: .notPossible("\(error)")
             }
     }
-
-    /// Returns a sentence that ends with the code. For example, `the source a.csv: there is no such file (notFound)`.
-    private static func text(_ part: String, _ place: String, _ reason: String, _ code: String) -> String {
-        "\(part) \(place): \(reason) (\(code))"
-    }
 }
 
 /// Calls `body`, which writes a report, and converts its errors.
 package func reporting<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
     do { return try body() } catch {
-        throw (error as? SinkError).map { RunError(report: $0) } ?? RunError(of: error)
+        throw (error as? SinkError).map { RunError($0, of: "the report") } ?? RunError(of: error)
     }
 }
 

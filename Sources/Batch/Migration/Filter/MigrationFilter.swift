@@ -49,7 +49,8 @@ package final class MigrationFilter: Sendable {
 
     private let options: Options
     private let reader: ReceiptReader
-    private let format: any ResultFormat
+    private let columns = ResultColumn.all(withAPI: false, isFilter: true)
+    private let text: RowText
     private let batches: OrderedBatches
     private let input = Mutex(Input())
 
@@ -65,7 +66,7 @@ package final class MigrationFilter: Sendable {
     package init(_ options: Options, reader: ReceiptReader) {
         self.options = options
         self.reader = reader
-        format = ResultWriters.format(options.output)
+        text = RowText(options.output, columns.map(\.rawValue))
         batches = OrderedBatches(maximumCount: options.workers + 2, maximumBytes: Self.maximumBytes)
     }
 
@@ -115,7 +116,7 @@ package final class MigrationFilter: Sendable {
         for row in batch.rows {
             let result = DecodedRow(row, reader: reader, rule: UnverifiedRule()).result
             results.outcomes[result.outcome, default: 0] += 1
-            results.bytes += format.line(of: result)
+            results.bytes += text.line(result.values(of: columns))
         }
         return results
     }
@@ -124,7 +125,7 @@ package final class MigrationFilter: Sendable {
     private func write() -> Swift.Result<Result, RunError> {
         var result = Result()
         // Nothing is written if the input cannot be read at all.
-        var header = format.header
+        var header = text.header
         do throws(SystemFailure) {
             let output = FileDescriptor(options.standardOutput, isOwned: false)
             while let results = batches.next() {

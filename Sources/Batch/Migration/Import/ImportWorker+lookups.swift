@@ -31,19 +31,18 @@ extension ImportWorker {
             }
             try await on(try await store.retryFailedCustomers(of: run, before: startedAt))
             // Receipts first: afterwards ids without a receipt may be known to be those of the same customers.
-            var end = CustomerLookups.End.done
-            for hasEnvironment in [true, false] {
-                guard case .done = end else { break }
+            var stop: RunStop?
+            for hasEnvironment in [true, false] where stop == nil && holds(lease) {
                 let queues = handled.filter { $0.hasEnvironment == hasEnvironment }.map { scope in
                     CustomerLookups.Queue(
                         scope: scope.id, related: handled.filter { $0.bundleId == scope.bundleId }.map(\.id))
                 }
                 var calls = CustomerLookups(
                     queues, mayCoincide: !hasEnvironment, by: self, lookups, lease, try await tally(ids))
-                end = try await calls.run()
+                stop = try await calls.run()
             }
             await release(lease)
-            if case .stopped(let stop) = end { return stop }
+            if let stop { return stop }
         }
     }
 

@@ -73,11 +73,8 @@ final class ImportWorker: Sendable {
         return lease
     }
 
-    /// Forgets the lease of a chunk that has ended or that another worker has.
-    func drop(_ lease: ImportLease) { state.withLock { _ = $0.leases.remove(lease) } }
-
     func release(_ lease: ImportLease) async {
-        drop(lease)
+        state.withLock { _ = $0.leases.remove(lease) }
         try? await store.release(lease)
     }
 

@@ -41,6 +41,17 @@ package struct ResultRow: Sendable, Hashable {
         (self.id, self.outcome, self.reason, self.kind, self.verified) = (id, outcome, reason, kind, verified)
     }
 
+    func values(of columns: [ResultColumn]) -> some Sequence<ResultColumn.Value> {
+        columns.lazy.map { $0.value(of: self) }
+    }
+
+    /// Approximate size in bytes of the row as text.
+    var textSize: Int {
+        guard let api else { return 512 }
+        return 512 + api.transactions.count + api.subscriptions.count + api.signedTransactions.count
+            + (api.appTransaction?.count ?? 0)
+    }
+
     /// The reason of a row that only a lookup can decide about, before it.
     static let notAskedYet = "notAskedYet"
 }

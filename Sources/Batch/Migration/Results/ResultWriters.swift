@@ -16,42 +16,30 @@ package enum ResultWriters {
         _ path: String, format: TextFormat? = nil, withAPI: Bool, at position: SinkPosition? = nil
     ) throws(SinkError) -> any ResultSink {
         let columns = ResultColumn.all(withAPI: withAPI)
-        return switch try kind(of: path, format) {
-        case .jsonLines: try TextSink(path: path, JSONLinesFormat(columns), at: position)
-        case .csv: try TextSink(path: path, CSVFormat(columns), at: position)
-        case .table: try TableSink(path: path, columns, at: position)
+        guard let format = try self.format(of: path, format) else {
+            return try TableSink(path: path, columns, at: position)
         }
+        return try TextSink(path: path, format, columns, at: position)
     }
 
-    /// Returns a text format without the columns of the App Store Server API and of the source.
-    static func format(_ format: TextFormat) -> any ResultFormat {
-        let columns = ResultColumn.all(withAPI: false, isFilter: true)
-        return switch format {
-        case .jsonLines: JSONLinesFormat(columns)
-        case .csv: CSVFormat(columns)
+    /// Determines the format by the file name extension, and by `other` if the extension does not state one.
+    ///
+    /// - Returns: `nil` for a database.
+    @discardableResult
+    static func format(of path: String, _ other: TextFormat? = nil) throws(SinkError) -> TextFormat? {
+        let stated: TextFormat?
+        switch path.split(separator: ".").last?.lowercased() {
+        case "jsonl": stated = .jsonLines
+        case "csv": stated = .csv
+        case "sqlite", "db": stated = nil
+        case _ where other != nil: return other
+        default: throw SinkError(.unknownKind, at: path, "a destination must be a .jsonl, .csv, .sqlite or .db file")
         }
-    }
-
-    enum Kind { case jsonLines, csv, table }
-
-    /// Determines the format by the file name extension, and by `format` if the extension does not state one.
-    static func kind(of path: String, _ format: TextFormat? = nil) throws(SinkError) -> Kind {
-        let stated: Kind? =
-            switch path.split(separator: ".").last?.lowercased() {
-            case "jsonl": .jsonLines
-            case "csv": .csv
-            case "sqlite", "db": .table
-            default: nil
-            }
-        let chosen = format.map { $0 == .csv ? Kind.csv : .jsonLines }
-        guard let kind = stated ?? chosen else {
-            throw SinkError(.unknownKind, at: path, "a destination must be a .jsonl, .csv, .sqlite or .db file")
-        }
-        if let format, kind != chosen {
-            let reason = "its name does not agree with --output-format \(format.rawValue)"
+        if let other, stated != other {
+            let reason = "its name does not agree with --output-format \(other.rawValue)"
             throw SinkError(.unknownKind, at: path, reason)
         }
-        return kind
+        return stated
     }
 
     /// Checks that a finished result still contains what was written. Changes nothing.

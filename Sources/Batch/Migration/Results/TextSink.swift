@@ -2,8 +2,9 @@ import ReceiptBridgeBase
 import ReceiptBridgeStorage
 
 /// A text file with one result on each line.
-struct TextSink<Format: ResultFormat>: ResultSink {
-    private let format: Format
+struct TextSink: ResultSink {
+    private let columns: [ResultColumn]
+    private let text: RowText
     private let path: String
     private var file: OutputFile
     private var rows: Int64
@@ -15,12 +16,13 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     /// Opens the file.
     ///
     /// - Parameter position: Position to resume from; `nil` for a new file.
-    init(path: String, _ format: Format, at position: SinkPosition?) throws(SinkError) {
-        self.format = format
-        self.path = path
+    init(
+        path: String, _ format: TextFormat, _ columns: [ResultColumn], at position: SinkPosition?
+    ) throws(SinkError) {
+        (self.path, self.columns, text) = (path, columns, RowText(format, columns.map(\.rawValue)))
         file = try OutputFile(path: path, cutAt: position?.bytes)
         rows = position?.rows ?? 0
-        if position?.bytes ?? 0 > 0 { try loadIds() } else { try file.append(format.header) }
+        if position?.bytes ?? 0 > 0 { try loadIds() } else { try file.append(text.header) }
     }
 
     mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult {
@@ -28,7 +30,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
             guard try asSinkError({ () throws(StorageError) in try sink.ids.insert(row.id) }) else {
                 return .repeatedId
             }
-            try sink.file.append(sink.format.line(of: row))
+            try sink.file.append(sink.text.line(row.values(of: sink.columns), reserving: row.textSize))
             sink.rows += 1
             return .written
         }
@@ -62,7 +64,9 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     /// Loads the ids of existing rows from the file, so that they need not be stored elsewhere.
     private func loadIds() throws(SinkError) {
         do throws(SourceError) {
-            var source = try Sources.open(path, options: format.rows)
+            // Any column that is never empty can be read as the receipt.
+            var source = try Sources.open(
+                path, options: SourceOptions(receiptColumn: "outcome", format: text.format))
             var count: Int64 = 0
             while let batch = try source.next(maximumRows: 1_024, maximumBytes: 1 << 20), !batch.isUnfinishedTail {
                 for id in batch.rows.compactMap(\.id) {
@@ -77,14 +81,4 @@ struct TextSink<Format: ResultFormat>: ResultSink {
             throw SinkError(error.code == .notReadable ? .failed : .changed, at: path, error.reason)
         }
     }
-}
-
-/// A file format for results, which can be written and read.
-protocol ResultFormat: Sendable {
-    /// Bytes before the first row.
-    var header: [UInt8] { get }
-    /// Returns a row, including the line break.
-    func line(of row: ResultRow) -> [UInt8]
-    /// Options for reading rows of the file with their ids. Only the ids are used.
-    var rows: SourceOptions { get }
 }

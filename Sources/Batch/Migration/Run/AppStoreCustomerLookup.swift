@@ -30,14 +30,21 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
             return .found(.failed(reason: "malformedBundleId"))
         }
-        if let download = customer.appTransactionId { return await lookUp(download: download, bundleId, customer) }
-        let askedAt = Timestamp.now
+        let (askedAt, environment) = (Timestamp.now, AppStoreEnvironment(rawValue: customer.environment))
         let records: CustomerRecords
         do throws(UpstreamError) {
+            if let download = customer.appTransactionId {
+                guard let identifier = TransactionIdentifier(rawValue: download), let environment else {
+                    return .found(.failed(reason: "malformedIdentifier"))
+                }
+                let (signed, found) = try await lookups.appTransaction(
+                    identifier, bundleId: bundleId, environment: environment)
+                let api = APIColumns(appAppleId: signed.payload.appAppleId, appTransaction: signed.payload.claims)
+                return .found(.known(CustomerColumns(environment: found.rawValue, api)))
+            }
             records = try await lookups.records(
                 for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
-                bundleId: bundleId,
-                environment: AppStoreEnvironment(rawValue: customer.environment),
+                bundleId: bundleId, environment: environment,
                 since: customer.previousLookup.flatMap { known in
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }
                 })
@@ -79,26 +86,6 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     /// Pauses after which a failed write to the store is repeated: another process may have it locked, or a failover is
     /// in progress.
     private static let pauses: [Duration] = [.milliseconds(500), .seconds(2), .seconds(8)]
-
-    /// Requests a customer's download of the app.
-    private func lookUp(
-        download text: String, _ bundleId: BundleIdentifier, _ customer: ImportedCustomer
-    ) async -> CustomerAnswer {
-        guard let identifier = TransactionIdentifier(rawValue: text),
-            let environment = AppStoreEnvironment(rawValue: customer.environment)
-        else { return .found(.failed(reason: "malformedIdentifier")) }
-        do throws(UpstreamError) {
-            let (signed, environment) = try await lookups.appTransaction(
-                identifier, bundleId: bundleId, environment: environment)
-            return .found(
-                .known(
-                    CustomerColumns(
-                        environment: environment.rawValue,
-                        APIColumns(appAppleId: signed.payload.appAppleId, appTransaction: signed.payload.claims))))
-        } catch {
-            return Self.answer(to: error)
-        }
-    }
 
     /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
     /// all other errors are temporary failures of this customer.

@@ -21,15 +21,7 @@ struct CustomerLookups {
         init(scope: Int64, related: [Int64]) { (self.scope, self.related) = (scope, related) }
     }
 
-    /// The reason why no more customers are looked up.
-    enum End {
-        case done
-        case stopped(RunStop)
-        /// Another worker has taken over.
-        case lostLease
-    }
-
-    private typealias Event = CallEvent<(queue: Int, customer: ImportedCustomer, answer: CustomerAnswer)>
+    private typealias Item = (queue: Int, customer: ImportedCustomer)
 
     private let worker: ImportWorker
     private let service: any CustomerLookupService
@@ -43,7 +35,6 @@ struct CustomerLookups {
     private var tally: CustomerTally
     /// Customers that were merged into others, because a history contained the ids of both.
     private var merged: Set<Int64> = []
-    private var end: End?
     private var (failures, answers) = (0, 0)
     private var lastCause: RunStop?
 
@@ -59,100 +50,77 @@ struct CustomerLookups {
     }
 
     /// Looks up the customers of all queues.
-    mutating func run() async throws(RunError) -> End {
+    ///
+    /// - Returns: the reason to stop before; `nil` at the end, and if another worker has taken over.
+    mutating func run() async throws(RunError) -> RunStop? {
         try await show()
-        do {
-            return try await withThrowingTaskGroup(of: Event.self) { group in
-                group.addTask { await .nextTick() }
-                while true {
-                    try await start(in: &group)
-                    guard queues.contains(where: { !$0.inFlight.isEmpty }), let event = try await group.next() else {
-                        break
-                    }
-                    // Do not wait for lookups that wait for the hourly rate limit.
-                    end = end ?? reasonToEnd
-                    switch event {
-                    case .tick:
-                        try await show()
-                        if end == nil { group.addTask { await .nextTick() } }
-                    case .answer(let (queue, customer, answer)): try await take(answer, of: customer, in: queue)
-                    }
-                    if end != nil { group.cancelAll() }
-                }
-                group.cancelAll()
-                try await show()
-                return end ?? (answers == 0 ? lastCause.map { .stopped($0) } : nil) ?? .done
-            }
-        } catch {
-            throw worker.runError(error)
+        let (worker, lease, service) = (worker, lease, service)
+        let run = Run(workers: .max, cancels: true, isOrdered: false) { _ in
+            worker.context.stop() ?? (worker.holds(lease) ? nil : .signal)
         }
+        let stop = try await run.run(
+            next: { () async throws(RunError) in try await next() },
+            perform: { (item: Item) async throws(RunError) in await service.lookUp(item.customer) },
+            stop: { reasonToStop(after: $0) }, tick: { () async throws(RunError) in try await show() },
+            finish: { (item, answer) async throws(RunError) in try await take(answer, of: item) })
+        try await show()
+        return worker.holds(lease) ? stop ?? (answers == 0 ? lastCause : nil) : nil
     }
 
-    private var reasonToEnd: End? {
-        worker.context.stop().map { .stopped($0) } ?? (worker.holds(lease) ? nil : .lostLease)
-    }
-
-    private mutating func start(in group: inout ThrowingTaskGroup<Event, any Error>) async throws(RunError) {
-        for queue in queues.indices {
-            while end == nil, !queues[queue].isAtEnd, queues[queue].inFlight.count < queues[queue].window {
-                end = reasonToEnd
-                guard end == nil else { return }
-                guard let customer = try await next(queue) else {
-                    queues[queue].isAtEnd = true
-                    break
-                }
-                group.addTask { [service] in .answer((queue, customer, await service.lookUp(customer))) }
+    /// Returns the next customer of a queue that has a place for one.
+    private mutating func next() async throws(RunError) -> Item? {
+        for queue in queues.indices where queues[queue].inFlight.count < queues[queue].window {
+            while !queues[queue].isAtEnd {
+                if queues[queue].next.isEmpty { try await read(queue) }
+                guard let customer = queues[queue].next.popLast() else { break }
+                guard !merged.contains(customer.key) else { continue }
+                queues[queue].inFlight.insert(customer.key)
+                return (queue, customer)
             }
         }
+        return nil
     }
 
-    /// Returns the next customer of a queue; `nil` at the end.
-    private mutating func next(_ queue: Int) async throws(RunError) -> ImportedCustomer? {
-        while true {
-            if queues[queue].next.isEmpty {
-                let (worker, scope, inFlight) = (worker, queues[queue].scope, Array(queues[queue].inFlight))
-                queues[queue].next = try await worker.on(
-                    try await worker.store.waitingCustomers(
-                        of: worker.run, in: scope, isActiveFirst: worker.context.options.isActiveFirst, except: inFlight
-                    )
-                ).reversed()
-            }
-            guard let customer = queues[queue].next.popLast() else { return nil }
-            guard !merged.contains(customer.key) else { continue }
-            queues[queue].inFlight.insert(customer.key)
-            return customer
-        }
+    /// Reads the next customers of a queue.
+    private mutating func read(_ queue: Int) async throws(RunError) {
+        let (worker, scope, inFlight) = (worker, queues[queue].scope, Array(queues[queue].inFlight))
+        queues[queue].next = try await worker.on(
+            try await worker.store.waitingCustomers(
+                of: worker.run, in: scope, isActiveFirst: worker.context.options.isActiveFirst, except: inFlight)
+        ).reversed()
+        queues[queue].isAtEnd = queues[queue].next.isEmpty
     }
 
-    private mutating func take(
-        _ answer: CustomerAnswer, of customer: ImportedCustomer, in queue: Int
-    ) async throws(RunError) {
-        var result: CustomerLookupResult?
+    /// Returns the reason to stop after an answer.
+    private mutating func reasonToStop(after answer: CustomerAnswer) -> RunStop? {
         switch answer {
-        case .found(let found):
-            (result, failures) = (found, 0)
-            answers += 1
-        case .failing(let cause, let reason, let message):
-            (result, lastCause) = (.failed(reason: reason), cause)
-            failures += 1
-            guard failures == RunLimits.failuresInARow, end == nil else { break }
+        case .found:
+            (failures, answers) = (0, answers + 1)
+            return nil
+        case .failing(let cause, _, let message):
+            (failures, lastCause) = (failures + 1, cause)
+            guard failures == RunLimits.failuresInARow else { return nil }
             if let message { worker.context.notify(message) }
-            end = .stopped(cause)
-        case .cancelled: break
+            return cause
+        case .cancelled: return nil
         case .giveUp(let cause, let reason):
-            if end == nil { worker.context.notify(reason) }
-            end = .stopped(cause)
+            worker.context.notify(reason)
+            return cause
         }
+    }
+
+    private mutating func take(_ answer: CustomerAnswer, of item: Item) async throws(RunError) {
         var others: [Int64] = []
-        if let result, !merged.contains(customer.key) {
-            let (worker, related, lease) = (worker, queues[queue].related, lease)
-            others = try await worker.on(try await worker.store.record(result, of: customer, related, lease))
+        if let result = answer.result, !merged.contains(item.customer.key) {
+            let (worker, related, lease) = (worker, queues[item.queue].related, lease)
+            others = try await worker.on(try await worker.store.record(result, of: item.customer, related, lease))
             merged.formUnion(others)
             tally.waiting -= 1 + Int64(others.count)
             tally[keyPath: result.state.count] += 1
         }
-        queues[queue].inFlight.remove(customer.key)
-        if mayCoincide { queues[queue].window = others.isEmpty ? min(queues[queue].window + 1, concurrency) : 1 }
+        queues[item.queue].inFlight.remove(item.customer.key)
+        guard mayCoincide else { return }
+        queues[item.queue].window = others.isEmpty ? min(queues[item.queue].window + 1, concurrency) : 1
     }
 
     /// Shows and stores the totals.
@@ -165,15 +133,14 @@ struct CustomerLookups {
     }
 }
 
-/// An event in a group of concurrent calls.
-enum CallEvent<Answer: Sendable>: Sendable {
-    case answer(Answer)
-    /// Time to check for a reason to stop, because an answer can take an hour.
-    case tick
-
-    static func nextTick() async -> Self {
-        try? await Task.sleep(for: .milliseconds(500))
-        return .tick
+extension CustomerAnswer {
+    /// What is recorded of the customer; `nil` if it stays as it is.
+    fileprivate var result: CustomerLookupResult? {
+        switch self {
+        case .found(let result): result
+        case .failing(_, let reason, _): .failed(reason: reason)
+        case .cancelled, .giveUp: nil
+        }
     }
 }
 

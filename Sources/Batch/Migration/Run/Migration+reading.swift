@@ -71,38 +71,36 @@ extension Migration {
         }
 
         var isAtEnd = false
-        var batches: [(rows: SourceBatch, decoding: Task<[DecodedRow], Never>)] = []
-        while true {
-            while !isAtEnd, batches.count < options.workers + 2 {
-                stop = context.stop(after: rowsRead)
-                let room = options.limits.items.map { min($0 - rowsRead, 64) } ?? 64
-                guard stop == nil, let read = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
-                    isAtEnd = true
-                    break
-                }
-                rowsRead += Int64(read.rows.count)
-                batches.append((read, Task { [context] in read.rows.map(context.decode) }))
+        /// Returns the next rows of the source; `nil` at its end, and if there is a reason to stop.
+        func read() throws -> SourceBatch? {
+            guard !isAtEnd else { return nil }
+            stop = context.stop(after: rowsRead)
+            let room = options.limits.items.map { min($0 - rowsRead, 64) } ?? 64
+            guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
+                isAtEnd = true
+                return nil
             }
-            guard !batches.isEmpty else { break }
-            let (read, decoding) = batches.removeFirst()
-            let rows = await decoding.value
-            if read.isUnfinishedTail {
-                tail = rows
-                continue
-            }
-            for row in rows { try process(row) }
-            monitor.change { [counts, fraction = source.fraction] in
-                $0.counts = counts
-                $0.fraction = fraction
-            }
-            if batch.count >= Self.rowsPerTransaction
-                || lastCheckpoint.duration(to: .now) >= options.checkpointInterval
-            {
-                try await save(read.end)
-            } else {
-                progress.checkpoint.source = read.end
-            }
+            rowsRead += Int64(batch.rows.count)
+            return batch
         }
+
+        _ = try await Run(workers: options.workers + 2, ahead: 0) { _ in nil }.run(
+            next: { () async throws in try read() },
+            perform: { [context] (batch: SourceBatch) async throws in batch.rows.map(context.decode) },
+            finish: { (read, rows) async throws in
+                guard !read.isUnfinishedTail else { return tail = rows }
+                for row in rows { try process(row) }
+                monitor.change { [counts, fraction = source.fraction] in
+                    ($0.counts, $0.fraction) = (counts, fraction)
+                }
+                if batch.count >= Self.rowsPerTransaction
+                    || lastCheckpoint.duration(to: .now) >= options.checkpointInterval
+                {
+                    try await save(read.end)
+                } else {
+                    progress.checkpoint.source = read.end
+                }
+            })
         try await save(nil)
         if stop == nil {
             // The last row has no line break. If more is written to it later, the next run starts before this row.

@@ -44,9 +44,6 @@ extension Migration {
 extension Migration {
     /// Writes rows to the result as they are read.
     mutating func runOffline() async throws(RunError) -> MigrationResult {
-        guard !options.isPlan else {
-            throw .notPossible("--plan requires --with-api: without it, no calls are made")
-        }
         try await save()
         var sink = try running {
             try ResultWriters.open(

@@ -46,7 +46,7 @@ package struct Migration {
         guard Files.isRegularOrMissing(options.destination) else {
             throw .notPossible("\(options.destination) is not a regular file")
         }
-        _ = try running { try ResultWriters.kind(of: options.destination, options.persisted.resultFormat) }
+        _ = try running { try ResultWriters.format(of: options.destination, options.persisted.resultFormat) }
         let isNew: Bool
         var fresh: (any RowSource)?
         do {

@@ -83,29 +83,16 @@ extension MigrationOptions.PersistedOptions {
 
     /// Returns the changed options, one sentence each.
     private func differences(from earlier: Self) -> [String] {
-        func displayText(_ text: String?) -> String { text ?? "the default" }
-        let pairs: [(name: String, before: String, now: String)] = [
-            ("--receipt-column", displayText(earlier.source.receiptColumn), displayText(source.receiptColumn)),
-            ("--id-column", displayText(earlier.source.idColumn), displayText(source.idColumn)),
-            (
-                "--account-token-column", displayText(earlier.source.accountTokenColumn),
-                displayText(source.accountTokenColumn)
-            ),
-            (
-                "--transaction-id-column", displayText(earlier.source.transactionIdColumn),
-                displayText(source.transactionIdColumn)
-            ),
-            ("--bundle-id", displayText(earlier.app), displayText(app)),
-            ("--table", displayText(earlier.source.table), displayText(source.table)),
-            (
-                "--input-format", displayText(earlier.source.format?.rawValue), displayText(source.format?.rawValue)
-            ),
-            ("--output-format", displayText(earlier.resultFormat?.rawValue), displayText(resultFormat?.rawValue)),
-            ("--with-api", "\(earlier.withAPI)", "\(withAPI)"),
-            ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
+        let values: [(name: String, value: (Self) -> String?)] = [
+            ("--receipt-column", \.source.receiptColumn), ("--id-column", \.source.idColumn),
+            ("--account-token-column", \.source.accountTokenColumn),
+            ("--transaction-id-column", \.source.transactionIdColumn), ("--bundle-id", \.app),
+            ("--table", \.source.table), ("--input-format", \.source.format?.rawValue),
+            ("--output-format", \.resultFormat?.rawValue), ("--with-api", { "\($0.withAPI)" }),
+            ("--allow-unverified", { "\($0.allowUnverified)" }),
         ]
-        let sentences = pairs.filter { $0.before != $0.now }.map {
-            "\($0.name) was \($0.before) and is now \($0.now)"
+        let sentences = values.filter { $0.value(earlier) != $0.value(self) }.map { name, value in
+            "\(name) was \(value(earlier) ?? "the default") and is now \(value(self) ?? "the default")"
         }
         guard let before = earlier.trust, let now = trust, before != now else { return sentences }
         return sentences + ["the certificates of --roots, trust.roots or trust.intermediates have changed"]

@@ -47,19 +47,31 @@ extension MigrationStatus {
     ///   - wait: The wait for a rate limit; `nil` if no call is waiting.
     package func progress(rate: Double, elapsed: Double, wait: RateLimitWait?) -> ProgressText {
         switch phase {
-        case .reading: return ProgressText(reading(rate, elapsed) + outcomes, fraction: fraction)
+        case .reading: ProgressText(reading(rate, elapsed) + outcomes, fraction: fraction)
         case .asking:
-            let done = customers.all - customers.waiting
-            return ProgressText(
-                asking + [.waiting(wait, importance: 9)].compactMap { $0 },
-                fraction: customers.all > 0 ? Double(done) / Double(customers.all) : nil, items: done)
-        case .writing: return ProgressText([.init("writing the result", importance: 0)])
+            of(
+                customers.all, done: customers.all - customers.waiting,
+                { .init("looking up customers: \($0)", short: "customers \($0)", importance: 5) },
+                budgetLeft.map { .init("\($0.grouped) left of this hour", importance: 1) }, wait)
+        case .writing: ProgressText([.init("writing the result", importance: 0)])
         case .linking:
-            return ProgressText(
-                linking + [.waiting(wait, importance: 9)].compactMap { $0 },
-                fraction: accounts.all > 0 ? Double(accounts.done) / Double(accounts.all) : nil, items: accounts.done)
-        case .done: return ProgressText([.init("done", importance: 0)])
+            of(
+                accounts.all, done: accounts.done,
+                { .init("setting account tokens: \($0) customers", short: "tokens \($0)", importance: 5) },
+                accounts.failed > 0 ? .init("\(accounts.failed.grouped) failed", importance: 6) : nil, wait)
+        case .done: ProgressText([.init("done", importance: 0)])
         }
+    }
+
+    /// The progress of calls for some customers.
+    private func of(
+        _ all: Int64, done: Int64, _ counted: (String) -> ProgressText.Part, _ other: ProgressText.Part?,
+        _ wait: RateLimitWait?
+    ) -> ProgressText {
+        let calls = ProgressText.Part("\(calls.grouped) calls", importance: 0)
+        let parts = [counted("\(done.grouped) of \(all.grouped)"), calls, other, .waiting(wait, importance: 9)]
+        return ProgressText(
+            parts.compactMap(\.self), fraction: all > 0 ? Double(done) / Double(all) : nil, items: done)
     }
 
     private func reading(_ rate: Double, _ elapsed: Double) -> [ProgressText.Part] {
@@ -84,25 +96,5 @@ extension MigrationStatus {
                 "\(outcome.rawValue) \(counts.count(of: outcome).grouped)",
                 importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: ": ")
         }
-    }
-
-    private var asking: [ProgressText.Part] {
-        let customers = "\((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
-        var parts: [ProgressText.Part] = [
-            .init("looking up customers: \(customers)", short: "customers \(customers)", importance: 5),
-            .init("\(calls.grouped) calls", importance: 0),
-        ]
-        if let budgetLeft { parts.append(.init("\(budgetLeft.grouped) left of this hour", importance: 1)) }
-        return parts
-    }
-
-    private var linking: [ProgressText.Part] {
-        let customers = "\(accounts.done.grouped) of \(accounts.all.grouped)"
-        var parts: [ProgressText.Part] = [
-            .init("setting account tokens: \(customers) customers", short: "tokens \(customers)", importance: 5),
-            .init("\(calls.grouped) calls", importance: 0),
-        ]
-        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 6)) }
-        return parts
     }
 }

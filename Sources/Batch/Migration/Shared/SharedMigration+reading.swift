@@ -7,35 +7,49 @@ extension SharedMigration {
     /// Consecutive failures of chunks after which the run ends.
     private static let failureLimit = 5
 
-    /// Plans the chunks, if no other worker does, and reads them until all have ended or the run has to stop.
+    /// Divides the source into chunks, if no other worker does, and reads them until all have ended or the run has to
+    /// stop.
     func readChunks(_ worker: ImportWorker) async throws(RunError) {
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await self.plan(worker) }
-                for _ in 0..<options.workers {
-                    group.addTask { try await self.readWaitingChunks(worker) }
-                }
-                try await group.waitForAll()
-            }
-        } catch {
-            throw worker.runError(error)
+        var (failures, reading) = (0, 0)
+        // The division of the source is not one of the workers.
+        let run = Run(workers: options.workers + 1, isOrdered: false) { _ in self.stop }
+        while stop == nil {
+            let tally = try await tally(worker, options.shard)
+            show(tally)
+            if tally.isComplete { return }
+            _ = try await run.run(
+                next: { () async throws(RunError) in
+                    if let lease = try await worker.claim(.plan) { return lease }
+                    guard reading < options.workers, let lease = try await worker.claimChunk(options.shard) else {
+                        return nil
+                    }
+                    reading += 1
+                    return lease
+                },
+                perform: { (lease: ImportLease) async throws(RunError) in
+                    await Result { () async throws(RunError) in
+                        try await lease.chunk == nil ? self.plan(worker, lease) : self.store(lease, worker)
+                    }
+                },
+                finish: { (lease, result: Result<Void, RunError>) async throws(RunError) in
+                    // If the transaction was committed nevertheless, the chunk has ended, and this changes nothing.
+                    await worker.release(lease)
+                    if lease.chunk != nil { reading -= 1 }
+                    do throws(RunError) {
+                        try result.get()
+                        failures = 0
+                        if lease.number % 16 == 0 { show(try await self.tally(worker, options.shard)) }
+                    } catch {
+                        failures += 1
+                        guard case .interrupted = error, failures < Self.failureLimit else { throw error }
+                        try? await Task.sleep(for: .milliseconds(500))
+                    }
+                })
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 100...400)))
         }
     }
 
-    // MARK: Planning
-
-    /// Waits until the source has been divided into chunks, and does it if no other worker does.
-    private func plan(_ worker: ImportWorker) async throws(RunError) {
-        while stop == nil, try await !tally(worker, .whole).isPlanned {
-            guard let lease = try await worker.claim(.plan) else {
-                try? await Task.sleep(for: .milliseconds(500))
-                continue
-            }
-            try await plan(worker, lease)
-            await worker.release(lease)
-        }
-    }
-
+    /// Divides the source into chunks, after those that are stored.
     private func plan(_ worker: ImportWorker, _ lease: ImportLease) async throws(RunError) {
         let last = try await worker.on(try await worker.store.lastChunk(of: worker.run))
         var number = (last?.number ?? -1) + 1
@@ -58,49 +72,14 @@ extension SharedMigration {
         }
     }
 
-    // MARK: Reading
-
-    private func readWaitingChunks(_ worker: ImportWorker) async throws(RunError) {
-        var failures = 0
-        while stop == nil {
-            guard let lease = try await worker.claimChunk(options.shard) else {
-                let tally = try await tally(worker, options.shard)
-                show(tally)
-                if tally.isComplete { return }
-                try? await Task.sleep(for: .milliseconds(Int.random(in: 100...400)))
-                continue
-            }
-            do throws(RunError) {
-                let counts = try await store(lease, worker)
-                worker.drop(lease)
-                failures = 0
-                guard let counts else { continue }
-                let all = state.withLock { state in
-                    state.counts.add(counts)
-                    return state.counts
-                }
-                context.monitor.change { $0.counts = all }
-                if lease.number % 16 == 0 { show(try await tally(worker, options.shard)) }
-            } catch {
-                // If the transaction was committed nevertheless, the chunk has ended, and this changes nothing.
-                await worker.release(lease)
-                failures += 1
-                guard case .interrupted = error, failures < Self.failureLimit else { throw error }
-                try? await Task.sleep(for: .milliseconds(500))
-            }
-        }
-    }
-
     private func show(_ tally: ImportChunkTally) {
         guard tally.isPlanned, tally.all > 0 else { return }
         context.monitor.change { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
     }
 
-    /// Decodes and stores the rows of a chunk, with its mark.
-    ///
-    /// - Returns: the counts of its rows; `nil` if another worker has the chunk.
-    private func store(_ lease: ImportLease, _ worker: ImportWorker) async throws(RunError) -> MigrationCounts? {
-        guard let range = lease.chunk else { return nil }
+    /// Decodes and stores the rows of a chunk, with its mark, unless another worker has the chunk.
+    private func store(_ lease: ImportLease, _ worker: ImportWorker) async throws(RunError) {
+        guard let range = lease.chunk else { return }
         var chunk = try running { try ChunkReader(source, range) }
         var (counts, batch) = (MigrationCounts(), ImportBatch())
         while let rows = try running({ try chunk.next(maximumRows: 64, maximumBytes: 1 << 20) }) {
@@ -113,7 +92,12 @@ extension SharedMigration {
             await Task.yield()
         }
         let json = try running { String(decoding: try JSONEncoder().encode(counts), as: UTF8.self).withoutNull }
-        return try await worker.store(&batch, .chunk(lease, counts: json)) ? counts : nil
+        guard try await worker.store(&batch, .chunk(lease, counts: json)) else { return }
+        let all = state.withLock { state in
+            state.counts.add(counts)
+            return state.counts
+        }
+        context.monitor.change { $0.counts = all }
     }
 
     /// Names a row without id by its chunk and its number there, which are the same in each run.
