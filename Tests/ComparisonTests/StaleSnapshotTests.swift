@@ -48,7 +48,7 @@ struct StaleSnapshotTests {
     }
 
     private func describe(_ fixture: ComparisonFixture) throws -> [String] {
-        try fixture.described().filter { $0.contains(" transactions[") }
+        try fixture.described().filter { $0.contains(" transactions[") && $0.contains("].") }
     }
 
     /// The row of the old period has an expiration date that was changed later.

@@ -90,14 +90,16 @@ struct RunTests {
 
     @Test("Results come in the order of the items, of which few are worked on or wait for an earlier one")
     func order() async throws {
-        let record = Record(holding: [0])
+        let record = Record(holding: [0, 1, 2])
         var (rest, results) = (Array(0..<20)[...], [Int]())
         let opening = Task {
+            let isBusy = await eventually { record.state.withLock(\.running) == 3 }
+            record.state.withLock { $0.held = [0] }
             // Item 0 holds back the results of the four after it.
             let isFull = await eventually { record.started == 5 && record.state.withLock(\.running) == 1 }
             try? await Task.sleep(for: .milliseconds(20))
             defer { record.letGo() }
-            return isFull && record.started == 5
+            return isBusy && isFull && record.started == 5
         }
         let stop = await Run(workers: 3, ahead: 5) { _ in nil }.run(
             next: { rest.popFirst() }, perform: record.perform, finish: { results.append($1) })

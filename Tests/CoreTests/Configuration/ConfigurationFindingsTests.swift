@@ -265,7 +265,8 @@ struct ConfigurationFindingsTests {
 
     @Test("A mistake is reported once, without findings that only follow from it", arguments: mistakes)
     func once(yaml: String, expected: String) throws {
-        #expect(try one(yaml) == (expected.isEmpty ? [] : [expected]))
+        let found = try one(yaml)
+        #expect(found == (expected.isEmpty ? [] : [expected]))
     }
 
     /// The keys of an app, and the finding without `apps[0].`.
@@ -327,7 +328,8 @@ struct ConfigurationFindingsTests {
 
     @Test("A mistake in an app or in one of its forwarding targets is reported once", arguments: appMistakes)
     func onceInApp(keys: String, expected: String) throws {
-        #expect(try one("{apps: [{@app, \(keys)}]}") == ["apps[0].\(expected)"])
+        let found = try one("{apps: [{@app, \(keys)}]}")
+        #expect(found == ["apps[0].\(expected)"])
     }
 
     /// The findings of a row of the tables.
