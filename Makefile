@@ -74,10 +74,10 @@ help:
 	@awk '/^## / { text = substr($$0, 4); next } \
 	    text && /^[a-z-]+:/ { printf "make %-15s %s\n", substr($$1, 1, index($$1, ":") - 1), text } { text = "" }' Makefile
 
-# Built without optimization, which takes half the CPU time (docs/BENCHMARKS.md).
+# Built without optimization, which takes half the CPU time.
 ## a simulated App Store and the proxy: posts receipts, migrates and compares them (V=1 prints everything)
 demo: set-up
-	@$(if $(V),,echo "building; the first time takes five to ten minutes (make demo V=1 shows the compiler's lines)")
+	@$(if $(V),,echo "building; the first time takes five to eight minutes (make demo V=1 shows the compiler's lines)")
 	@QUIET=$(if $(V),,1) Tests/Scripts/check/build.sh $(SWIFT) build --product receipt-bridge
 	@V=$(V) Tests/Scripts/check/demo.sh .build/debug/receipt-bridge .build/demo
 

@@ -191,7 +191,7 @@ package.targets += targets(
     AdministrationTests Administration AppStore Base Core Cryptography Receipts Simulator Storage TestSupport \
     Transport
     SimulatorTests Base Cryptography HTTPTestServer Simulator TestSupport
-    EndToEndTests Base Cryptography HTTPTestServer Responses Simulator Storage TestSupport Transport receipt-bridge GRDB
+    EndToEndTests Base Cryptography HTTPTestServer Receipts Responses Simulator Storage TestSupport Transport receipt-bridge GRDB
     """)
 
 // SwiftPM warns about a package that no target uses. A dependency for a platform that does not exist compiles nothing.

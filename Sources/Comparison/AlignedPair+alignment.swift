@@ -1,5 +1,3 @@
-import ReceiptBridgeResponses
-
 extension AlignedPair {
     /// Limit on the rows of a section.
     package static let maximumRows = 40

@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// The aligned rows of one section of both documents.
 struct AlignedRows {
     struct Pair {

@@ -1,4 +1,4 @@
-package import ReceiptBridgeReceipts
+import ReceiptBridgeReceipts
 import ReceiptBridgeBase
 import ReceiptBridgeResponses
 
@@ -38,7 +38,7 @@ package struct ComparedRow: Sendable, Hashable {
         }
     }
 
-    package init() {}
+    init() {}
 
     package subscript(field: RowField) -> ComparedValue? {
         get { values[field.rawValue] }
@@ -70,7 +70,7 @@ package struct ComparedRow: Sendable, Hashable {
 }
 
 extension ComparedRow {
-    package init(_ payload: TransactionPayload) {
+    init(_ payload: TransactionPayload) {
         self.init()
         for (field, source) in RowField.ofTransactions { self[field] = ComparedValue(source.value(of: payload)) }
         type = payload.type
@@ -89,7 +89,7 @@ extension ComparedRow {
         ])
     }
 
-    package init(_ payload: RenewalPayload) {
+    init(_ payload: RenewalPayload) {
         self.init()
         for (field, source) in RowField.ofRenewals { self[field] = ComparedValue(source.value(of: payload)) }
         // The rendering rules omit a `false` here because verifyReceipt would omit it. The comparison needs it.

@@ -75,7 +75,6 @@ extension ComparisonCondition {
     static let lessThanConsent = Self("1 against 0 or no value") { finding, _ in
         finding.serverAPI == .number(1) && [nil, .number(0)].contains(finding.verifyReceipt)
     }
-    /// The App Store Server API lists both ids for this customer.
     static let knownToServerAPI = Self("the Server API lists both ids for this customer") { finding, facts in
         finding.values.allSatisfy { $0?.text.map(facts.serverIdentifiers.contains) ?? false }
     }
@@ -116,7 +115,6 @@ extension ComparisonCondition {
     static let matchedOtherwise = Self("matched without the id") { finding, _ in
         finding.left != nil && finding.right != nil
     }
-    /// The product is not in the receipt.
     static let otherProduct = Self("the product is not in the receipt") { finding, facts in
         finding.left?[.productId]?.text.map { !facts.snapshotProducts.contains($0) } ?? false
     }

@@ -18,7 +18,6 @@ package struct ComparisonRule: Sendable {
     package let parts: [ComparisonFinding.Part]
     /// Subjects that the rule applies to; empty means every field.
     package let subjects: [ComparisonFinding.Subject]
-    /// Conditions, all of which must be true.
     package let conditions: [ComparisonCondition]
     package let verdict: Class
     /// `true` if a difference is for information only, because it has no meaning for production.

@@ -267,7 +267,6 @@ package enum ComparisonRules {
             "A transaction has no counterpart by id, line item, or product and second of purchase."),
     ]
 
-    /// Rules for renewals and entitlement.
     private static let ofRenewals: [ComparisonRule] = [
         .init(
             "retryZero", .expected, [.renewals], .fields(.isInBillingRetryPeriod), when: [.noAgainstNothing],

@@ -9,7 +9,7 @@ package struct CustomerSet: Sendable, Hashable, Codable {
     /// Digests of 64 bits. With 10,000 customers, the probability of a collision is about 3 in 10^12.
     private(set) var digests: Set<Int64> = []
 
-    package init() {}
+    init() {}
 
     package var count: Int64 { Int64(digests.count) }
 

@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import Foundation
 
 /// The recommendation for one app: can it switch to the App Store Server API? Includes the numbers that it is based
 /// on.

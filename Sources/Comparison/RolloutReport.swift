@@ -13,7 +13,6 @@ package struct RolloutReport: Sendable, Hashable {
     package let phase: RolloutPhase
     /// The share of the customers now, in percent: ``percent`` or 0.
     package let share: Double
-    /// Number of compared customers.
     package let compared: Int64
     /// Number of compared customers with an unexpected difference.
     package let different: Int64

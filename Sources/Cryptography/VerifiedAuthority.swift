@@ -40,7 +40,7 @@ struct VerifiedAuthority: Sendable {
             (try? key.verify(
                 bytes.extracting(leaf.signature), over: bytes.extracting(leaf.signedPart), digest: leaf.digest)) != nil,
             let key = try? VerifyingKey(
-                modulus: bytes.extracting(leaf.modulus), exponent: bytes.extracting(leaf.exponent)),
+                modulus: bytes.extracting(leaf.key.modulus), exponent: bytes.extracting(leaf.key.exponent)),
             key.bits >= role.minimumRSABits
         else { return nil }
         return VerifiedSigner(key: key, window: from...to)

@@ -15,11 +15,37 @@ import Synchronization
 public func decodeValue(
     _ bytes: UnsafeRawPointer?, _ length: Int, _ options: UnsafePointer<CChar>?
 ) -> UnsafeMutablePointer<CChar>? {
+    text(of: result(bytes, length, options))
+}
+
+/// The function behind `receipt_bridge_decode_all`.
+@_cdecl("receipt_bridge_decode_values")
+public func decodeValues(
+    _ values: UnsafePointer<UnsafeRawPointer?>?, _ lengths: UnsafePointer<Int>?,
+    _ options: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int
+) -> UnsafeMutablePointer<CChar>? {
+    var json: [UInt8] = [UInt8(ascii: "[")]
+    if let values, let lengths, count > 0 {
+        for index in 0..<count {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            json += result(values[index], lengths[index], options?[index])
+        }
+    }
+    json.append(UInt8(ascii: "]"))
+    return text(of: json)
+}
+
+/// Returns the JSON of a result.
+private func result(_ bytes: UnsafeRawPointer?, _ length: Int, _ options: UnsafePointer<CChar>?) -> [UInt8] {
     // A value that is too large is refused by its length, so no more of it is copied.
     let count = bytes == nil ? 0 : Int(min(UInt(bitPattern: length), UInt(LibraryCall.excessiveSize)))
-    let json = LibraryCall.result(
+    return LibraryCall.result(
         of: [UInt8](UnsafeRawBufferPointer(start: bytes, count: count)),
         options: options.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
+}
+
+/// Returns a copy that ends with a zero byte and belongs to the caller.
+private func text(of json: [UInt8]) -> UnsafeMutablePointer<CChar>? {
     guard let copy = malloc(json.count + 1) else { return nil }
     json.withUnsafeBytes { copy.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(copy), byteCount: json.count) }
     copy.storeBytes(of: 0, toByteOffset: json.count, as: UInt8.self)

@@ -10,6 +10,8 @@
 
 /* In Exports.swift. */
 extern char *receipt_bridge_decode_value(const void *bytes, size_t length, const char *options);
+extern char *receipt_bridge_decode_values(const void *const *values, const size_t *lengths, const char *const *options,
+                                          size_t count);
 
 /* A call is a reader, and a fork the writer. So no thread is inside Swift or OpenSSL when the process is copied, and
  * the child finds no lock that nobody will release. A waiting fork goes before new calls. */
@@ -34,6 +36,14 @@ __attribute__((constructor)) static void set_up(void) {
 EXPORTED char *receipt_bridge_decode(const void *bytes, size_t length, const char *options) {
     pthread_rwlock_rdlock(&calls);
     char *json = receipt_bridge_decode_value(bytes, length, options);
+    pthread_rwlock_unlock(&calls);
+    return json;
+}
+
+EXPORTED char *receipt_bridge_decode_all(const void *const *values, const size_t *lengths, const char *const *options,
+                                         size_t count) {
+    pthread_rwlock_rdlock(&calls);
+    char *json = receipt_bridge_decode_values(values, lengths, options, count);
     pthread_rwlock_unlock(&calls);
     return json;
 }

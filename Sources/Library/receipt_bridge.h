@@ -50,6 +50,16 @@ extern "C" {
  * If the options cannot be used, the only member is "error": {"code": "badOptions", "reason"}. */
 char *receipt_bridge_decode(const void *bytes, size_t length, const char *options);
 
+/* Decodes several values in one call, for languages whose calls are expensive.
+ *
+ * values, lengths: `count` values with their lengths, as for receipt_bridge_decode().
+ * options: NULL, or the options of each value.
+ *
+ * Returns a JSON array of `count` results in the order of the values, which receipt_bridge_free() releases; NULL if there
+ * is no memory for it. */
+char *receipt_bridge_decode_all(const void *const *values, const size_t *lengths, const char *const *options,
+                                size_t count);
+
 /* Releases a result. NULL is allowed. */
 void receipt_bridge_free(char *json);
 

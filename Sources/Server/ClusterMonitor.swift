@@ -41,7 +41,6 @@ struct ClusterMonitor: Service {
         try? await cluster.checkOut()
     }
 
-    /// Returns the position to continue from.
     private func read(since position: ChangePosition?) async throws(StorageError) -> ChangePosition {
         let (services, begin) = (live.now.pipelines, Timestamp.now)
         var page = try await cluster.store.changes(since: position)

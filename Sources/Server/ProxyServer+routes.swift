@@ -1,6 +1,7 @@
 import Hummingbird
 import ReceiptBridgeCore
 import ReceiptBridgeTransport
+import HTTPTypes
 
 extension ProxyServer {
     /// Legacy clients and the App Store need no token; all other routes do, see ``BearerTokenMiddleware``.
@@ -11,17 +12,13 @@ extension ProxyServer {
         )
         .addRoutes(to: router)
         NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
-        HealthController(health: health, authorization: authorization(.public)).addRoutes(to: router)
-        OpenAPIController().addRoutes(to: router)
-        addGatedRoutes(of: .public, to: router)
+        addRoutes(of: .public, to: router)
         return router
     }
 
     func operationsRouter() -> Router<ProxyRequestContext> {
         let router = loggedRouter()
-        HealthController(health: health, authorization: authorization(.operations)).addRoutes(to: router)
-        OpenAPIController().addRoutes(to: router)
-        addGatedRoutes(of: .operations, to: router)
+        addRoutes(of: .operations, to: router)
         return router
     }
 
@@ -31,19 +28,20 @@ extension ProxyServer {
         return Set(all.map { "\($0.method.rawValue) \($0.path)" })
     }
 
-    /// Adds the routes that need a bearer token or a local request.
-    private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
-        let authorization = authorization(listener)
+    /// Adds the routes that both listeners have. Most of them need a bearer token or a local request.
+    private func addRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
+        let authorization = BearerTokenMiddleware(live: live, listener: listener)
         let monitor = listener == .public ? disconnectMonitor.public : disconnectMonitor.operations
         let clients = listener == .public ? clients : nil
         let endpoint = GatedEndpoint(
             live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies)
+        addHealthRoutes(to: router, authorization)
+        addDocument(to: router)
         CustomerViewController(endpoint: endpoint).addRoutes(to: router)
         OperationsRoutes(endpoint: endpoint).addRoutes(to: router)
         CustomerPageController(endpoint: endpoint, logger: logger).addRoutes(to: router)
         ComparisonsController(shadow: shadow, authorization: authorization).addRoutes(to: router)
-        MetricsController(metrics: MetricsExporter(health: health), authorization: authorization).addRoutes(to: router)
-        StatusController(health: health, authorization: authorization).addRoutes(to: router)
+        addPages(to: router, authorization)
     }
 
     private func loggedRouter() -> Router<ProxyRequestContext> {
@@ -52,19 +50,60 @@ extension ProxyServer {
         router.add(middleware: ProblemMiddleware())
         return router
     }
+}
 
-    private func authorization(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
-        BearerTokenMiddleware(live: live, listener: listener)
+/// Serves the routes of support and finance teams: `/v1/orders/{orderId}` and the others of ``AppOperations``.
+struct OperationsRoutes: Sendable {
+    let endpoint: GatedEndpoint
+
+    /// The longest body of these routes, in bytes.
+    private static let maximumBodyBytes = 64 << 10
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/v1/orders/{orderId}") { request, context in
+            let (id, target) = (context.parameters.get("orderId") ?? "", OperationTarget(request))
+            return await endpoint.respond(to: request, context) { [operations] () async throws(OperationError) in
+                try await operations.order(id, target)
+            }
+        }
+        router.get("/v1/customers") { request, context in
+            let token = request.uri.queryParameters["appAccountToken"].map(String.init)
+            let (views, target) = (endpoint.live.now.pipelines.customerView, OperationTarget(request))
+            return await endpoint.respond(to: request, context) { [operations] () async throws(OperationError) in
+                try await operations.customers(withToken: token, views, target)
+            }
+        }
+        router.get("/v1/notifications/{uuid}") { request, context in
+            let uuid = context.parameters.get("uuid") ?? ""
+            return await endpoint.respond(to: request, context) { [operations] () async throws(OperationError) in
+                try await operations.notification(uuid)
+            }
+        }
+        router.post("/v1/consumption/{transactionId}") { request, context in
+            let (id, target) = (context.parameters.get("transactionId") ?? "", OperationTarget(request))
+            return try await endpoint.respond(to: request, context, bodyUpTo: Self.maximumBodyBytes) {
+                [operations] body async throws(OperationError) in
+                try await operations.consumption(id, body: body, target)
+            }
+        }
+        router.put("/v1/transactions/{id}/appAccountToken") { request, context in
+            let (id, target) = (context.parameters.get("id") ?? "", OperationTarget(request))
+            return try await endpoint.respond(to: request, context, bodyUpTo: Self.maximumBodyBytes) {
+                [operations] body async throws(OperationError) in
+                try await operations.setAppAccountToken(of: id, body: body, target)
+            }
+        }
     }
 
-    private var health: ServerHealth {
-        ServerHealth(
-            version: version, live: live, requests: requests, handshakes: handshakes, rejections: clients.rejections,
-            keyChecks: keyChecks, waiting: waiting, store: store, shadow: shadow, state: state,
-            history: history,
-            connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
-            },
-            hosts: { [upstream] in upstream?.states ?? [] },
-            deliveryLimits: { [forwarder] in forwarder?.limits ?? [] })
+    /// The operations of the configuration in use.
+    private var operations: AppOperations { endpoint.live.now.pipelines.operations }
+}
+
+extension OperationTarget {
+    /// The app and the environment that a request names.
+    fileprivate init(_ request: Request) {
+        let query = request.uri.queryParameters
+        self.init(
+            bundleId: query["bundleId"].map(String.init), environment: query["environment"].map(String.init))
     }
 }

@@ -116,7 +116,7 @@ extension ProxyServer {
             RetentionService(
                 store: store.personalData, leases: store.leases,
                 retention: { [live] in live.now.settings.retention }, logger: logger),
-            NotificationGapMonitor(store: store, live: live, logger: logger),
+            gapFiller(store),
             ReconciliationMonitor(store: store, live: live, logger: logger),
             ConsumptionMonitor(store: store, live: live, logger: logger),
             AccountTokenMonitor(store: store, logger: logger),
@@ -125,6 +125,15 @@ extension ProxyServer {
             + (live.now.pipelines.cluster.map {
                 [ClusterMonitor(cluster: $0, store: store, live: live, logger: logger)]
             } ?? [])
+    }
+
+    /// Fetches the notifications that the store lacks: every five seconds, and a minute after an attempt that failed.
+    private func gapFiller(_ store: any Store) -> PeriodicService {
+        PeriodicService {
+            let receiver = live.now.pipelines.notifications
+            let outcome = await NotificationGapFiller(receiver: receiver, store: store, logger: logger).fill()
+            return Duration.seconds(outcome == .failed ? 60 : 5).atTestSpeed()
+        }
     }
 }
 

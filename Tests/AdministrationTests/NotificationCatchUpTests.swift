@@ -27,12 +27,12 @@ struct NotificationCatchUpTests {
             hours.sort { ($0 * 31) % 48 < ($1 * 31) % 48 }
             let token = request.url.split(separator: "=").dropFirst().last.flatMap { Int($0) } ?? 0
             if token / 3 >= life {
-                return .json(.object(["errorCode": .number(4_000_017), "errorMessage": .string("expired")]), http: 400)
+                return .json(JSONValue(["errorCode": 4_000_017, "errorMessage": "expired"]), http: 400)
             }
             let page = hours.dropFirst(token).prefix(3)
             let hasMore = isCircling || page.endIndex < hours.count
             let records = page.map { hour -> JSONValue in
-                .object(["signedPayload": .string("hour.\(hour).x"), "sendAttempts": .array([])])
+                JSONValue(["signedPayload": "hour.\(hour).x", "sendAttempts": JSONValue.array([])])
             }
             return .json(
                 .object([

@@ -29,7 +29,7 @@ struct CompletenessTests {
     @Test("Every documented type and subtype of notifications has a name")
     func names() throws {
         let names = try Self.constants(in: "Payloads/NotificationTypeV2.swift")
-        for (type, subtypes) in NotificationTable.documented where type != "MIGRATE" {
+        for (type, subtypes) in NotificationType.documented where type != "MIGRATE" {
             for name in [type] + subtypes where name != "-" { #expect(names.contains(name), "\(name)") }
         }
         #expect(NotificationTypeV2.oneTimeCharge.rawValue == "ONE_TIME_CHARGE")

@@ -143,9 +143,9 @@ struct SnippetTests {
             .init("signedDate", .number(1_795_262_400_000)),
             .init(
                 "data",
-                .object([
-                    "bundleId": .string("com.example.app"), "environment": .string("Production"),
-                    "signedTransactionInfo": .string(try Verifier.transaction()),
+                JSONValue([
+                    "bundleId": "com.example.app", "environment": "Production",
+                    "signedTransactionInfo": try Verifier.transaction(),
                 ])),
         ])
         var revoked: [String?] = []

@@ -1,6 +1,5 @@
 import ReceiptBridgeAppStore
 import ReceiptBridgeReceipts
-import ReceiptBridgeBase
 import Testing
 
 @Suite("History pages")

@@ -10,123 +10,116 @@ import ReceiptBridgeTransport
 struct ServerAPICallTests {
     private static let id = "2000000191896422"
 
-    private func requests(
-        _ reply: Reply, _ body: (ServerAPIClient, TransactionIdentifier) async throws -> Void
-    ) async throws -> [String] {
+    /// Sends a call and expects this method, path and body.
+    private func expect(
+        _ line: String, _ reply: Reply = .respond(),
+        of call: (ServerAPIClient, TransactionIdentifier) async throws -> Void
+    ) async throws {
         let api = try ScriptedServerAPI { _, _ in reply }
-        let id = try #require(TransactionIdentifier(rawValue: Self.id))
-        try await body(api.client, id)
-        await api.end()
-        return api.requests
+        try await call(api.client, try #require(TransactionIdentifier(rawValue: Self.id)))
+        #expect(api.requests == [line])
     }
 
-    @Test("Each changing call sends its method, path and body, and accepts its success status")
+    @Test("A call sends its method, path and body, and accepts its success status")
     func writes() async throws {
-        let empty = Reply.respond()
-        let lines1 = try await requests(.respond(status: 202)) { client, id in
+        let path = "/production/inApps"
+        try await expect(
+            "PUT \(path)/v2/transactions/consumption/\(Self.id) "
+                + #"{"customerConsented":true,"sampleContentProvided":false,"deliveryStatus":"DELIVERED","#
+                + #""consumptionPercentage":67932,"refundPreference":"GRANT_PRORATED"}"#,
+            .respond(status: 202)
+        ) { client, id in
             let request = ConsumptionRequest(
                 sampleContentProvided: false, deliveryStatus: .delivered, consumptionPercentage: 67932,
                 refundPreference: .grantProrated)
             try await client.sendConsumption(.consumption(id, request), in: .production)
         }
-        #expect(
-            lines1 == [
-                "PUT /production/inApps/v2/transactions/consumption/\(Self.id) "
-                    + "{\"customerConsented\":true,\"sampleContentProvided\":false,\"deliveryStatus\":\"DELIVERED\","
-                    + "\"consumptionPercentage\":67932,\"refundPreference\":\"GRANT_PRORATED\"}"
-            ])
-        let linesV1 = try await requests(.respond(status: 202)) { client, id in
+        try await expect(
+            "PUT \(path)/v1/transactions/consumption/\(Self.id) "
+                + #"{"customerConsented":true,"appAccountToken":"","sampleContentProvided":true,"accountTenure":7,"#
+                + #""consumptionStatus":3,"deliveryStatus":0,"lifetimeDollarsPurchased":0,"#
+                + #""lifetimeDollarsRefunded":0,"platform":0,"playTime":0,"userStatus":1}"#,
+            .respond(status: 202)
+        ) { client, id in
             let numbers: [ConsumptionRequestV1.Field: Int64] = [
                 .consumptionStatus: 3, .userStatus: 1, .accountTenure: 7,
             ]
             let request = ConsumptionRequestV1(appAccountToken: "", sampleContentProvided: true, numbers: numbers)
             try await client.sendConsumption(.consumption(id, request), in: .production)
         }
-        #expect(
-            linesV1 == [
-                "PUT /production/inApps/v1/transactions/consumption/\(Self.id) "
-                    + "{\"customerConsented\":true,\"appAccountToken\":\"\",\"sampleContentProvided\":true,"
-                    + "\"accountTenure\":7,\"consumptionStatus\":3,\"deliveryStatus\":0,"
-                    + "\"lifetimeDollarsPurchased\":0,\"lifetimeDollarsRefunded\":0,\"platform\":0,\"playTime\":0,"
-                    + "\"userStatus\":1}"
-            ])
-        let lines2 = try await requests(empty) { try await $0.setAppAccountToken($1, "u-\"1\"", in: .sandbox) }
-        #expect(
-            lines2 == [
-                "PUT /sandbox/inApps/v1/transactions/\(Self.id)/appAccountToken {\"appAccountToken\":\"u-\\\"1\\\"\"}"
-            ])
-        let lines4 = try await requests(.json("{\"success\":true,\"effectiveDate\":1}")) { client, id in
+        try await expect(
+            #"PUT /sandbox/inApps/v1/transactions/\#(Self.id)/appAccountToken {"appAccountToken":"u-\"1\""}"#
+        ) { try await $0.setAppAccountToken($1, "u-\"1\"", in: .sandbox) }
+        try await expect(
+            "PUT \(path)/v1/subscriptions/extend/\(Self.id) "
+                + #"{"extendByDays":90,"extendReasonCode":3,"requestIdentifier":"r"}"#,
+            .json("{\"success\":true,\"effectiveDate\":1}")
+        ) { client, id in
             let request = ExtensionRequest(days: 90, reason: .serviceIssue, requestIdentifier: "r")
             let result = try await client.extend(id, request, in: .production)
             #expect(result.success && result.effectiveDate == Timestamp(milliseconds: 1))
         }
-        #expect(
-            lines4 == [
-                "PUT /production/inApps/v1/subscriptions/extend/\(Self.id) "
-                    + "{\"extendByDays\":90,\"extendReasonCode\":3,\"requestIdentifier\":\"r\"}"
-            ])
-        let lines5 = try await requests(.json("{\"requestIdentifier\":\"r\"}")) { client, _ in
+        try await expect(
+            "POST \(path)/v1/subscriptions/extend/mass "
+                + #"{"requestIdentifier":"r","extendByDays":1,"extendReasonCode":0,"productId":"p","#
+                + #""storefrontCountryCodes":["DEU","USA"]}"#,
+            .json("{\"requestIdentifier\":\"r\"}")
+        ) { client, _ in
             let request = MassExtensionRequest(
                 days: 1, reason: .undeclared, requestIdentifier: "r", productId: "p",
                 storefrontCountryCodes: ["DEU", "USA"])
             let accepted = try await client.extendAll(request, in: .production)
             #expect(accepted == "r")
         }
-        #expect(
-            lines5 == [
-                "POST /production/inApps/v1/subscriptions/extend/mass "
-                    + "{\"requestIdentifier\":\"r\",\"extendByDays\":1,\"extendReasonCode\":0,\"productId\":\"p\","
-                    + "\"storefrontCountryCodes\":[\"DEU\",\"USA\"]}"
-            ])
     }
 
     @Test("Each reading call parses its response")
     func reads() async throws {
-        let lines6 = try await requests(.json("{\"complete\":true,\"succeededCount\":3,\"failedCount\":1}")) {
-            client, _ in
+        let path = "/production/inApps/v1"
+        try await expect(
+            "GET \(path)/subscriptions/extend/mass/a%2F..%2Fb%20c/r",
+            .json("{\"complete\":true,\"succeededCount\":3,\"failedCount\":1}")
+        ) { client, _ in
             let status = try await client.extensionStatus(
                 productId: "a/../b c", requestIdentifier: "r", in: .production)
             #expect(status.complete && status.succeededCount == 3 && status.failedCount == 1)
         }
-        #expect(lines6 == ["GET /production/inApps/v1/subscriptions/extend/mass/a%2F..%2Fb%20c/r"])
-        let lines7 = try await requests(.json("{\"testNotificationToken\":\"t_1\"}")) { client, _ in
+        try await expect("POST /sandbox/inApps/v1/notifications/test", .json("{\"testNotificationToken\":\"t_1\"}")) {
+            client, _ in
             let token = try await client.requestTestNotification(in: .sandbox)
             #expect(token == "t_1")
         }
-        #expect(lines7 == ["POST /sandbox/inApps/v1/notifications/test"])
-        let attempts = "\"sendAttempts\":[{\"attemptDate\":5,\"sendAttemptResult\":\"SUCCESS\"}]"
-        let lines8 = try await requests(.json("{\"signedPayload\":\"x\",\(attempts)}")) { client, _ in
+        let record = #""signedPayload":"x","sendAttempts":[{"attemptDate":5,"sendAttemptResult":"SUCCESS"}]"#
+        try await expect("GET /sandbox/inApps/v1/notifications/test/t_1", .json("{\(record)}")) { client, _ in
             let record = try await client.testNotificationStatus("t_1", in: .sandbox)
-            #expect(record.signedPayload == "x")
-            #expect(record.sendAttempts.map(\.sendAttemptResult) == ["SUCCESS"])
+            #expect(record.signedPayload == "x" && record.sendAttempts.map(\.sendAttemptResult) == ["SUCCESS"])
         }
-        #expect(lines8 == ["GET /sandbox/inApps/v1/notifications/test/t_1"])
-        let page =
-            "{\"notificationHistory\":[{\"signedPayload\":\"x\",\(attempts)}],\"hasMore\":true,\"paginationToken\":\"n\"}"
-        let lines9 = try await requests(.json(page)) { client, id in
+        try await expect(
+            "POST \(path)/notifications/history?paginationToken=a%20b%26c "
+                + #"{"startDate":1,"endDate":2,"transactionId":"\#(Self.id)","onlyFailures":true}"#,
+            .json(#"{"notificationHistory":[{\#(record)}],"hasMore":true,"paginationToken":"n"}"#)
+        ) { client, id in
             var query = NotificationQuery(startDate: Timestamp(milliseconds: 1), endDate: Timestamp(milliseconds: 2))
-            query.transactionId = id
-            query.onlyFailures = true
+            (query.transactionId, query.onlyFailures) = (id, true)
             let page = try await client.notifications(query, in: .production, paginationToken: "a b&c")
             #expect(page.hasMore && page.paginationToken == "n" && page.records.count == 1)
         }
-        #expect(
-            lines9 == [
-                "POST /production/inApps/v1/notifications/history?paginationToken=a%20b%26c "
-                    + "{\"startDate\":1,\"endDate\":2,\"transactionId\":\"\(Self.id)\",\"onlyFailures\":true}"
-            ])
-        let lines10 = try await requests(.json("{\"status\":1}")) { client, _ in
+        try await expect("GET \(path)/lookup/MK5TTTVWJH", .json("{\"status\":1}")) { client, _ in
             let order = try await client.order("MK5TTTVWJH")
             #expect(order.status == 1 && order.transactions.isEmpty)
         }
-        #expect(lines10 == ["GET /production/inApps/v1/lookup/MK5TTTVWJH"])
-        let claims = JSONValueText.appTransaction
-        let lines11 = try await requests(.json("{\"signedAppTransactionInfo\":\"\(try claims.get())\"}")) {
-            client, id in
+        let download = try Shared.pki.jwsSigner.jws(
+            payload: .object([
+                "receiptType": .string("Production"), "bundleId": .string("com.example.app"),
+                "receiptCreationDate": .number(Shared.noon.milliseconds), "originalApplicationVersion": .string("1.0"),
+            ]))
+        try await expect(
+            "GET \(path)/transactions/appTransactions/\(Self.id)",
+            .json(#"{"signedAppTransactionInfo":"\#(download)"}"#)
+        ) { client, id in
             let signed = try await client.appTransaction(id, in: .production)
             #expect(signed.payload.originalApplicationVersion == "1.0")
         }
-        #expect(lines11 == ["GET /production/inApps/v1/transactions/appTransactions/\(Self.id)"])
     }
 
     @Test("Refunds are paged from a given revision on")
@@ -138,7 +131,6 @@ struct ServerAPICallTests {
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
         let (rows, revision) = try await api.client.refunds(id, in: .production, since: "r1", ScriptedServerAPI.patient)
-        await api.end()
         #expect(rows.map(\.payload.transactionId) == ["1", "2"])
         #expect(revision == "r3")
         #expect(
@@ -172,7 +164,6 @@ struct ServerAPICallTests {
         } else {
             #expect(try await refunds() == ["1", "2"])
         }
-        await api.end()
         let path = "GET /production/inApps/v2/refund/lookup/\(Self.id)"
         let both = [path, "\(path)?revision=r1"]
         #expect(api.requests == (refusals == nil ? ["\(path)?revision=old"] : both) + both)
@@ -195,7 +186,6 @@ struct ServerAPICallTests {
         await #expect(throws: UpstreamError.self) {
             try await api.client.testNotificationStatus(text, in: .sandbox)
         }
-        await api.end()
         #expect(api.requests.isEmpty)
     }
 
@@ -211,16 +201,5 @@ struct ServerAPICallTests {
                 try EnvironmentURLs(productionBase: wrong, sandboxBase: sandbox)
             }
         }
-    }
-}
-
-/// The signed app transaction, created once.
-private enum JSONValueText {
-    static let appTransaction = Result {
-        try Shared.pki.jwsSigner.jws(
-            payload: .object([
-                "receiptType": .string("Production"), "bundleId": .string("com.example.app"),
-                "receiptCreationDate": .number(Shared.noon.milliseconds), "originalApplicationVersion": .string("1.0"),
-            ]))
     }
 }

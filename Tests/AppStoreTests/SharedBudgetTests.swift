@@ -21,12 +21,12 @@ struct SharedBudgetTests {
         func take(
             _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
             reserved: Int64
-        ) async -> SharedCallGrant? {
+        ) async -> CallGrant? {
             guard isReachable() else { return nil }
             return level.withLock { level in
                 let granted = max(min(count, level - reserved), 0)
                 level -= granted
-                return SharedCallGrant(count: granted, left: level, wait: .seconds(60))
+                return CallGrant(count: granted, left: level, wait: .seconds(60))
             }
         }
 
@@ -63,7 +63,6 @@ struct SharedBudgetTests {
         let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600))
         #expect(await api.failure(environment: .production, options) == nil)
         #expect(clock.uptime == .seconds(38))
-        await api.end()
     }
 
     @Test("Concurrent servers together get what is in the bucket, and give back what they did not use")

@@ -103,89 +103,65 @@ struct SignedPayloadTests {
         #expect(trust.cachedChains == 0)
     }
 
-    // T17
-    @Test("An algorithm that proves nothing is rejected", arguments: [nil, "none", "None", "HS256", "hs512"])
-    func algorithms(alg: String?) throws { #expect(try code(try sign(alg: alg)) == .unsigned) }
-
-    @Test(
-        "An algorithm that the App Store may use in the future is not judged", arguments: ["ES384", "RS256", "es256"])
-    func newAlgorithms(alg: String) throws {
-        #expect(try code(try sign(alg: alg)) == .unsupportedAlgorithm)
-        #expect(SignedPayloadError.Code.unsupportedAlgorithm.verdict == .notJudged)
-    }
-
-    // T17
-    @Test("An unknown form is forged unless certificates of the App Store vouch for it, and a known signature holds")
-    func unknownForms() throws {
-        let (genuine, foreign) = (try chain(), try Shared.foreign)
-        let own = try chain(foreign.jwsSigner)
-        let ownKey = foreign.jwsLeaf.key
+    /// JWS whose header, certificates or key are not those of the App Store, and the code of each.
+    private func defects() throws -> [(String, String, SignedPayloadError.Code)] {
+        let (pki, foreign) = (try Shared.pki, try Shared.foreign)
+        let (chain, own, ownKey) = (try chain(), try chain(foreign.jwsSigner), foreign.jwsLeaf.key)
         let junk = (0..<3).map { _ in JSONValue.string(Base64.encode([UInt8](repeating: 0x78, count: 50))) }
         let crit = [JSONValue.Member("crit", .array([.string("exp")]))]
-        let large = try foreign.jwsAuthority.issue(foreign.jwsLeaf.template, key: try .p384())
-        let largeChain = try chain(ReceiptSigner(leaf: large, issuers: [foreign.jwsAuthority, foreign.jwsRoot]))
-        for (name, text, expected) in try [
+        func issued(_ leaf: CertificateIdentity, by tree: TestPKI) throws -> [JSONValue] {
+            try self.chain(ReceiptSigner(leaf: leaf, issuers: [tree.jwsAuthority, tree.jwsRoot]))
+        }
+        var template = pki.jwsLeaf.template
+        template.markers = ["1.2.840.113635.100.6.1.2"]
+        let developer = try pki.jwsAuthority.issue(template, key: try .p256())
+        let large = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: try .p384())
+        let ownLarge = try foreign.jwsAuthority.issue(foreign.jwsLeaf.template, key: try .p384())
+        let algorithms = try ([nil, "none", "None", "HS256", "hs512"] as [String?]).map { alg in
+            ("alg \(alg ?? "-")", try sign(alg: alg), SignedPayloadError.Code.unsigned)
+        }
+        // The App Store may use these in the future, so they are not judged.
+        let newAlgorithms = try (["ES384", "RS256", "es256", "X"] as [String]).map {
+            ("alg \($0)", try sign(alg: $0), SignedPayloadError.Code.unsupportedAlgorithm)
+        }
+        return try algorithms + newAlgorithms + [
+            ("own chain", sign(x5c: own, key: ownKey), .untrustedChain),
             ("own chain, RS256", sign(alg: "RS256", x5c: own, key: ownKey), .untrustedChain),
             ("own chain, ES512", sign(alg: "ES512", x5c: own, key: ownKey), .untrustedChain),
             ("own chain, crit", sign(x5c: own, key: ownKey, extra: crit), .untrustedChain),
             ("own chain of 2", sign(x5c: Array(own.prefix(2)), key: ownKey), .untrustedChain),
             ("own chain of 4", sign(x5c: own + [own[2]], key: ownKey), .untrustedChain),
-            ("own chain, P-384", sign(x5c: largeChain), .untrustedChain),
-            ("own leaf and the genuine chain", sign(alg: "X", x5c: own.prefix(1) + genuine), .untrustedChain),
-            ("no certificates, alg X", sign(alg: "X", x5c: []), .x5c),
+            ("own chain, P-384", sign(x5c: issued(ownLarge, by: foreign)), .untrustedChain),
+            ("own leaf and the genuine chain", sign(alg: "X", x5c: own.prefix(1) + chain), .untrustedChain),
+            ("own chain, genuine root", sign(x5c: [own[0], own[1], chain[2]], key: ownKey), .untrustedChain),
+            ("genuine chain, own root", sign(x5c: [chain[0], chain[1], own[2]]), .untrustedChain),
+            ("no certificates", sign(x5c: []), .x5c), ("no certificates, alg X", sign(alg: "X", x5c: []), .x5c),
             ("junk certificates, alg X", sign(alg: "X", x5c: junk), .x5c),
-            ("genuine chain, alg X", sign(alg: "X"), .unsupportedAlgorithm),
             ("genuine chain, crit", sign(extra: crit), .unsupportedForm),
             ("genuine chain, crit, another key", sign(key: ownKey, extra: crit), .badSignature),
-            ("genuine chain of 2, another key", sign(x5c: Array(genuine.prefix(2)), key: ownKey), .badSignature),
-        ] as [(String, String, SignedPayloadError.Code)] {
-            #expect(try code(text) == expected, "\(name)")
-        }
+            ("genuine chain of 2", sign(x5c: Array(chain.prefix(2))), .unsupportedForm),
+            ("genuine chain of 2, another key", sign(x5c: Array(chain.prefix(2)), key: ownKey), .badSignature),
+            ("genuine chain of 4", sign(x5c: chain + [chain[2]]), .unsupportedForm),
+            // The intermediate of a single certificate is not known.
+            ("the leaf alone", sign(x5c: [chain[0]]), .untrustedChain),
+            ("the root alone", sign(x5c: [chain[2]]), .xcode),
+            ("a number for a root", sign(x5c: [chain[0], chain[1], .number(3)]), .malformed),
+            ("no base64 for a root", sign(x5c: [chain[0], chain[1], .string("-_-_")]), .x5c),
+            ("no certificate for a root", sign(x5c: [chain[0], chain[1], .string("AAAA")]), .untrustedChain),
+            ("no certificate for an intermediate", sign(x5c: [chain[0], .string("AAAA"), chain[2]]), .x5c),
+            ("the intermediate first", sign(x5c: [chain[1], chain[0], chain[2]]), .notAReceiptSigner),
+            ("the root second", sign(x5c: [chain[0], chain[2], chain[1]]), .untrustedChain),
+            // A developer's certificate of the right intermediate, without the App Store's marker.
+            ("a developer", sign(x5c: issued(developer, by: pki), key: developer.key), .notAReceiptSigner),
+            // The right markers and root, but a key that is not P-256.
+            ("genuine chain, P-384", sign(x5c: issued(large, by: pki)), .unsupportedAlgorithm),
+        ]
     }
 
     // T17
-    @Test("A number of certificates other than three is rejected")
-    func counts() throws {
-        let chain = try chain()
-        #expect(try code(try sign(x5c: [])) == .x5c)
-        for wrong in [[chain[0], chain[1]], chain + [chain[2]]] {
-            #expect(try code(try sign(x5c: wrong)) == .unsupportedForm)
-        }
-        // The intermediate of a single certificate is not known.
-        #expect(try code(try sign(x5c: [chain[0]])) == .untrustedChain)
-        #expect(try code(try sign(extra: [.init("crit", .array([.string("exp")]))])) == .unsupportedForm)
-        #expect(try code(try sign(x5c: [chain[0], chain[1], .number(3)])) == .malformed)
-        #expect(try code(try sign(x5c: [chain[0], chain[1], .string("-_-_")])) == .x5c)
-        #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
-    }
-
-    // T17
-    @Test("Certificates that are not the App Store's are rejected")
-    func chains() throws {
-        let pki = try Shared.pki
-        let chain = try chain()
-        let foreign = try Shared.foreign
-        #expect(try code(try sign(x5c: [chain[1], chain[0], chain[2]])) == .notAReceiptSigner)
-        #expect(try code(try sign(x5c: [chain[0], chain[2], chain[1]])) == .untrustedChain)
-        #expect(try code(try sign(x5c: [chain[0], chain[1], .string("AAAA")])) == .untrustedChain)
-        #expect(try code(try sign(x5c: [chain[0], .string("AAAA"), chain[2]])) == .x5c)
-        #expect(try code(try sign(x5c: try self.chain(foreign.jwsSigner), key: foreign.jwsLeaf.key)) == .untrustedChain)
-        // Genuine certificates with a foreign root, and foreign certificates with the genuine root.
-        let own = JSONValue.string(Base64.encode(foreign.jwsRoot.certificate))
-        #expect(try code(try sign(x5c: [chain[0], chain[1], own])) == .untrustedChain)
-        let ownChain = try self.chain(foreign.jwsSigner)
-        #expect(
-            try code(try sign(x5c: [ownChain[0], ownChain[1], chain[2]], key: foreign.jwsLeaf.key)) == .untrustedChain)
-        // A developer's certificate, issued by the right intermediate but without the App Store's marker.
-        var template = pki.jwsLeaf.template
-        template.markers = ["1.2.840.113635.100.6.1.2"]
-        let developer = try pki.jwsAuthority.issue(template, key: try .p256())
-        let signer = ReceiptSigner(leaf: developer, issuers: [pki.jwsAuthority, pki.jwsRoot])
-        #expect(try code(try sign(x5c: try self.chain(signer), key: developer.key)) == .notAReceiptSigner)
-        // The right markers and root, but a key that is not P-256.
-        let other = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: try .p384())
-        let otherSigner = ReceiptSigner(leaf: other, issuers: [pki.jwsAuthority, pki.jwsRoot])
-        #expect(try code(try sign(x5c: try self.chain(otherSigner))) == .unsupportedAlgorithm)
+    @Test("What certificates of the App Store do not vouch for is forged; an unknown form that they sign is not judged")
+    func forms() throws {
+        for (name, text, expected) in try defects() { #expect(try code(text) == expected, "\(name)") }
     }
 
     // T17

@@ -71,11 +71,13 @@ enum CannedResponse {
     }
 
     /// One subscription for each of these transactions.
-    static func statuses(of transactions: [JSONValue], environment: String = "Production") throws -> Reply {
+    static func statuses(
+        of transactions: [JSONValue], _ status: Int64 = 1, environment: String = "Production"
+    ) throws -> Reply {
         let items = try transactions.map { transaction in
             let original = transaction["originalTransactionId"]?.text ?? ""
             return JSONValue.object([
-                "originalTransactionId": .string(original), "status": .number(1),
+                "originalTransactionId": .string(original), "status": .number(status),
                 "signedTransactionInfo": .string(try Shared.pki.jwsSigner.jws(payload: transaction)),
                 "signedRenewalInfo": .string(
                     try Shared.pki.jwsSigner.jws(payload: renewal(original, environment: environment))),
@@ -87,20 +89,6 @@ enum CannedResponse {
         return json([
             "environment": .string(environment), "bundleId": .string("com.example.app"),
             "data": .array(items.isEmpty ? [] : [group]),
-        ])
-    }
-
-    static func status(_ status: Int64, of original: String, _ transaction: JSONValue) throws -> Reply {
-        let item = JSONValue.object([
-            "originalTransactionId": .string(original), "status": .number(status),
-            "signedTransactionInfo": .string(try Shared.pki.jwsSigner.jws(payload: transaction)),
-            "signedRenewalInfo": .string(try Shared.pki.jwsSigner.jws(payload: renewal(original))),
-        ])
-        let group = JSONValue.object([
-            "subscriptionGroupIdentifier": .string("20001"), "lastTransactions": .array([item]),
-        ])
-        return json([
-            "environment": .string("Production"), "bundleId": .string("com.example.app"), "data": .array([group]),
         ])
     }
 
@@ -119,13 +107,28 @@ enum CannedResponse {
 
 /// A scripted Server API with a client for it. Production and sandbox are two base paths of one server.
 final class ScriptedServerAPI: Sendable {
-    let server: TestServer
-    let transport: CurlTransport
     let client: ServerAPIClient
     private let log: Log
 
     private final class Log: Sendable {
         let lines = Mutex<[String]>([])
+    }
+
+    /// The connection of the client. The server stops when the client is released.
+    private final class Connection: HTTPTransport {
+        let server: TestServer
+        private let curl: CurlTransport
+
+        init(_ server: TestServer) throws {
+            self.server = server
+            curl = try CurlTransport(CurlConfiguration(version: "0-test"))
+        }
+
+        deinit { server.stop() }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse { try await curl.send(request) }
+
+        func shutDown(grace: Duration) async { await curl.shutDown(grace: grace) }
     }
 
     init(
@@ -135,7 +138,7 @@ final class ScriptedServerAPI: Sendable {
     ) throws {
         let log = Log()
         self.log = log
-        server = try TestServer { request in
+        let server = try TestServer { request in
             let line = request.head[0].split(separator: " ").prefix(2).joined(separator: " ")
             let count = log.lines.withLock { lines -> Int in
                 lines.append(request.body.isEmpty ? line : "\(line) \(String(decoding: request.body, as: UTF8.self))")
@@ -143,13 +146,12 @@ final class ScriptedServerAPI: Sendable {
             }
             return (try? answer(request.path, count)) ?? .hangUp
         }
-        transport = try CurlTransport(CurlConfiguration(version: "0-test"))
         client = ServerAPIClient(
             account: ServerAPIAccount(
                 issuerId: "57246542-96fe-1a63-e053-0824d011072a", keyId: "2X9R4HXF34", bundleId: "com.example.app",
                 privateKey: .text(Redacted(try Shared.pki.jwsLeaf.key.privateKeyPEM))),
             parts: ServerAPIClient.Dependencies(
-                transport: transport,
+                transport: try Connection(server),
                 hosts: try EnvironmentURLs(
                     productionBase: server.url("/production"), sandboxBase: server.url("/sandbox/")),
                 verifier: try Shared.verifier(), retry: retry, clock: clock, counts: counts),
@@ -158,11 +160,6 @@ final class ScriptedServerAPI: Sendable {
 
     /// The method, path and body of every request so far.
     var requests: [String] { log.lines.withLock { $0 } }
-
-    func end() async {
-        await transport.shutDown()
-        server.stop()
-    }
 
     /// Options with a time limit that is not over either if many tests run at once.
     static let patient = CallOptions(timeLimit: .seconds(60))

@@ -16,7 +16,7 @@ struct AccessTests {
     func hiddenByRefund(status: Int) throws {
         var fixture = Self.withRefundedYear
         fixture.status = status
-        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
+        #expect(try fixture.described() == ["unexpected entitlement subscriptions[100].status"])
         let difference = try #require(try fixture.differences().first)
         #expect(difference.verifyReceipt == .text("active") && difference.serverAPI == .number(Int64(status)))
     }
@@ -24,7 +24,7 @@ struct AccessTests {
     @Test("An upgraded year gives no access after the period it was upgraded to has expired", arguments: [2, 3])
     func upgradedYear(status: Int) throws {
         var fixture = Self.withUpgradedYear
-        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        fixture.end("101", at: ComparisonFixture.ago(1))
         fixture.status = status
         #expect(try fixture.differences() == [])
     }
@@ -32,8 +32,8 @@ struct AccessTests {
     @Test("An upgraded year does not hide that the period it was upgraded to has expired")
     func hiddenByUpgrade() throws {
         var fixture = Self.withUpgradedYear
-        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
-        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
+        fixture.end("101", at: ComparisonFixture.ago(1))
+        #expect(try fixture.described() == ["unexpected entitlement subscriptions[100].status"])
         #expect(try fixture.differences().first?.verifyReceipt == .text("over"))
     }
 
@@ -52,7 +52,7 @@ struct AccessTests {
     func refunded() throws {
         var fixture = ComparisonFixture()
         fixture.refund("101", daysAgo: 5)
-        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
+        #expect(try fixture.described() == ["unexpected entitlement subscriptions[100].status"])
         for status in [2, 3, 4, 5] {
             fixture.status = status
             #expect(try fixture.differences() == [], "\(status)")
@@ -62,37 +62,37 @@ struct AccessTests {
     @Test("A grace period extends the most recent purchase, even after a refunded year")
     func grace() throws {
         var fixture = Self.withRefundedYear
-        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
-        fixture.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
-        fixture.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
+        fixture.end("101", at: ComparisonFixture.ago(1))
+        fixture.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.ago(-5))"
+        fixture.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.ago(-5)
         for status in [1, 3, 4] {
             fixture.status = status
             #expect(try fixture.differences() == [], "\(status)")
         }
         for status in [2, 5] {
             fixture.status = status
-            #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"], "\(status)")
+            #expect(try fixture.described() == ["unexpected entitlement subscriptions[100].status"], "\(status)")
         }
     }
 
     @Test("A grace period extends nothing if the most recent purchase was refunded")
     func graceAfterRefund() throws {
         var fixture = ComparisonFixture()
-        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        fixture.end("101", at: ComparisonFixture.ago(1))
         fixture.refund("101", daysAgo: 5)
-        fixture.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
-        fixture.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
+        fixture.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.ago(-5))"
+        fixture.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.ago(-5)
         fixture.status = 5
         #expect(try fixture.differences() == [])
         fixture.status = 1
-        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
+        #expect(try fixture.described() == ["unexpected entitlement subscriptions[100].status"])
     }
 
     @Test("Each subscription of a group is evaluated by its own periods")
     func twoOfOneGroup() throws {
         var fixture = ComparisonFixture()
         fixture.refund("101", daysAgo: 5)
-        fixture.add(ComparisonFixture.period("500", start: ComparisonFixture.now - 5 * ComparisonFixture.day))
+        fixture.add(ComparisonFixture.period("500", start: ComparisonFixture.ago(5)))
         fixture.mark("500", wire: ["original_transaction_id": "500"], row: ["originalTransactionId": "500"])
         func judged(_ first: Int64, _ second: Int64) throws -> [String] {
             var serverAPI = try fixture.serverAPI()
@@ -110,11 +110,7 @@ struct AccessTests {
         var fixture = Self.withRefundedYear
         fixture.end("101", at: ComparisonFixture.now + 60_000)
         fixture.renewals[0]["auto_renew_status"] = "0"
-        #expect(try describe(fixture) == ["expected recentExpiry renewals[100].autoRenewStatus"])
-    }
-
-    private func describe(_ fixture: ComparisonFixture) throws -> [String] {
-        try fixture.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
+        #expect(try fixture.described() == ["expected recentExpiry renewals[100].autoRenewStatus"])
     }
 
     private static var withRefundedYear: ComparisonFixture {
@@ -132,8 +128,8 @@ struct AccessTests {
     /// Two months that were bought after a year that ends 300 days later.
     private static var withYear: ComparisonFixture {
         var fixture = ComparisonFixture()
-        fixture.add(ComparisonFixture.period("99", start: ComparisonFixture.now - 65 * ComparisonFixture.day))
-        fixture.end("99", at: ComparisonFixture.now + 300 * ComparisonFixture.day)
+        fixture.add(ComparisonFixture.period("99", start: ComparisonFixture.ago(65)))
+        fixture.end("99", at: ComparisonFixture.ago(-300))
         fixture.mark("99", wire: ["product_id": "yearly"], row: ["productId": "yearly"])
         return fixture
     }
@@ -150,7 +146,7 @@ extension ComparisonFixture {
     }
 
     fileprivate mutating func refund(_ id: String, daysAgo days: Int64) {
-        let date = Self.now - days * Self.day
+        let date = Self.ago(days)
         mark(
             id, wire: ["cancellation_date_ms": "\(date)", "cancellation_reason": "0"],
             row: ["revocationDate": date, "revocationReason": 0])

@@ -12,6 +12,12 @@ struct ComparisonFixture {
     static let now = SharedSimulator.noon.milliseconds
     static let day: Int64 = 86_400_000
 
+    /// The time so many days before now.
+    static func ago(_ days: Int64) -> Int64 { now - days * day }
+
+    /// A consumable that was bought yesterday.
+    static var coins: (wire: Object, row: Object) { purchase("300", of: "coins", "Consumable", at: ago(1)) }
+
     var receipt: Object = [
         "receipt_type": "Production", "bundle_id": "com.example.app", "adam_id": 1_234_567_890,
         "app_item_id": 1_234_567_890, "request_date_ms": "\(now)", "original_application_version": "1.0",
@@ -44,8 +50,8 @@ struct ComparisonFixture {
 
     init() {
         let rows = [
-            Self.period("100", start: Self.now - 40 * Self.day), Self.period("101", start: Self.now - 10 * Self.day),
-            Self.purchase("200", of: "unlock", "Non-Consumable", at: Self.now - 20 * Self.day),
+            Self.period("100", start: Self.ago(40)), Self.period("101", start: Self.ago(10)),
+            Self.purchase("200", of: "unlock", "Non-Consumable", at: Self.ago(20)),
         ]
         latest = rows.map(\.wire)
         history = rows.map(\.row)
@@ -85,6 +91,9 @@ struct ComparisonFixture {
         Comparison(verifyReceipt: try verifyReceipt(), serverAPI: try serverAPI(), context: context).differences
     }
 
+    /// The differences in the form `unexpected cancellation transactions[100].revocationDate`.
+    func described() throws -> [String] { try differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" } }
+
     static func bytes(_ object: Any) throws -> [UInt8] {
         [UInt8](try JSONSerialization.data(withJSONObject: object, options: .sortedKeys))
     }
@@ -95,12 +104,12 @@ extension ComparisonFixture {
         let end = start + 30 * day
         var (wire, row) = purchase(id, of: "monthly", "Auto-Renewable Subscription", at: start)
         wire.merge([
-            "original_transaction_id": "100", "original_purchase_date_ms": "\(now - 40 * day)",
+            "original_transaction_id": "100", "original_purchase_date_ms": "\(ago(40))",
             "expires_date_ms": "\(end)", "web_order_line_item_id": "9\(id)", "is_in_intro_offer_period": "false",
             "subscription_group_identifier": "20000001",
         ]) { $1 }
         row.merge([
-            "originalTransactionId": "100", "originalPurchaseDate": now - 40 * day, "expiresDate": end,
+            "originalTransactionId": "100", "originalPurchaseDate": ago(40), "expiresDate": end,
             "webOrderLineItemId": "9\(id)", "subscriptionGroupIdentifier": "20000001",
         ]) { $1 }
         return (wire, row)

@@ -32,30 +32,6 @@ struct ComparisonPageTests {
             })
     }
 
-    @Test("The page has the sentences first, then the differences and the basis of the numbers")
-    func contents() throws {
-        let page = try ReportDocument(ComparisonPage(try ReportSample.report()).page.html)
-        let text = page.all("body").first?.text ?? ""
-        for readiness in [Readiness](try ReportSample.report()) { #expect(text.contains(readiness.statement)) }
-        #expect(
-            page.all("p").filter { $0.attributes["class"] == "word" }.map(\.text) == [
-                "Do not switch yet", "Switch", "For information",
-            ])
-        #expect(text.contains("Get Transaction History V2 was used for 120 comparisons, V1 3."))
-        #expect(text.contains("4 comparisons have a side that is not signed."))
-        #expect(text.contains("Two comparisons were dropped while the queue was full."))
-        #expect(text.contains("by definition is expected and not counted: latestReceiptEcho and requestDate."))
-        let rules = page.all("tr").filter { ["unexpected", "expected"].contains($0.attributes["class"] ?? "") }
-        #expect(rules.count == 7 && rules.first?.attributes["data-rule"] == "cancellation")
-        let rows = page.all("li").filter { $0.attributes["data-app"] != nil }
-        #expect(rows.count == 8)
-        #expect(rows.first?.text.contains("≤ 0.02 %") == true)
-        let marks = page.elements.filter { $0.attributes["class"]?.hasPrefix("mark") == true }
-        #expect(
-            marks.compactMap { $0.attributes["data-rule"] } == ["cancellation", "missingTransaction", "sandboxPurge"])
-        #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == 3)
-    }
-
     // T27
     @Test(
         "The page shows untrusted text as text",
@@ -132,15 +108,6 @@ struct ComparisonPageTests {
         #expect(try RecordedDocument.has(page: page, in: "Tests/Pages/comparison.html"), "\(RecordedDocument.hint)")
     }
 
-    @Test(
-        "A sample page is written for tests in a browser",
-        .enabled(
-            if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil,
-            "writes a page for a browser: .ci/nightly browser"))
-    func sample() throws {
-        let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
-        try sampleReport().write(to: "\(folder)/comparison.html")
-    }
 }
 
 /// A report whose untrusted values are all hostile.

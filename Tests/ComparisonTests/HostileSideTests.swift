@@ -96,7 +96,7 @@ struct HostileSideTests {
         for index in 0..<97 {
             fixture.add(
                 ComparisonFixture.period(
-                    "\(1_000 + index)", start: ComparisonFixture.now - (41 + Int64(index)) * ComparisonFixture.day))
+                    "\(1_000 + index)", start: ComparisonFixture.ago(41 + Int64(index))))
         }
         #expect(fixture.latest.count == 100 && fixture.history.count == 100)
         #expect(try fixture.differences() == [])

@@ -5,35 +5,26 @@ import ReceiptBridgeTestSupport
 
 @Suite("Line items with two original ids")
 struct OriginalIdTests {
-    private func rules(_ fixture: ComparisonFixture) throws -> [String] {
-        try fixture.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
-    }
-
-    @Test("Planted ids that the App Store Server API does not know are unexpected: 30 of 30")
+    @Test("Planted ids that the App Store Server API does not know are unexpected")
     func planted() throws {
-        var found = 0
         for number in 0..<30 {
             var fixture = ComparisonFixture()
             fixture.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
             let differences = try fixture.differences()
             // A subscription without its newest period also contradicts its status.
             #expect(Set(differences.map(\.rule)).subtracting(["originalTransactionId", "entitlement"]) == [])
-            if differences.contains(where: { $0.rule == "originalTransactionId" && $0.verdict == .unexpected }) {
-                found += 1
-            }
+            #expect(differences.contains { $0.rule == "originalTransactionId" && $0.verdict == .unexpected })
         }
-        print("30 original ids planted, \(found) found")
-        #expect(found == 30)
     }
 
     @Test("The two ids are expected if a transaction in the history has the other one as its own or original id")
     func known() throws {
         var fixture = ComparisonFixture()
         fixture.history[1]["originalTransactionId"] = "777"
-        #expect(try rules(fixture) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
+        #expect(try fixture.described() == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
         fixture = ComparisonFixture()
         fixture.latest[0]["original_transaction_id"] = "101"
-        #expect(try rules(fixture) == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
+        #expect(try fixture.described() == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
     }
 
     @Test("The two ids are expected if the history was requested with the other one")

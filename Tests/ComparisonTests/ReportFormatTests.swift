@@ -122,8 +122,7 @@ struct ReportFormatTests {
         try report.write(to: path)
         let kind = try #require(ComparisonReport.kinds.first { $0.rawValue == ending })
         #expect(FileManager.default.contents(atPath: path).map(Array.init) == report.bytes(as: kind))
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
         #expect(throws: (any Error).self) { try report.write(to: folder.appending(path: "report.txt").path) }
     }

@@ -18,7 +18,7 @@ struct StaleSnapshotTests {
     @Test("A refund that such a receipt lacks is unexpected", arguments: [true, false])
     func refund(isFlat: Bool) throws {
         var fixture = isFlat ? Self.flatFixture : Self.excludingFixture
-        fixture.history[0]["revocationDate"] = ComparisonFixture.now - 30 * ComparisonFixture.day
+        fixture.history[0]["revocationDate"] = ComparisonFixture.ago(30)
         #expect(
             try describe(fixture) == [
                 "expected inAppSnapshot transactions[100].expiresDate",
@@ -48,15 +48,13 @@ struct StaleSnapshotTests {
     }
 
     private func describe(_ fixture: ComparisonFixture) throws -> [String] {
-        try fixture.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
-            "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)"
-        }
+        try fixture.described().filter { $0.contains(" transactions[") }
     }
 
     /// The row of the old period has an expiration date that was changed later.
     private static var excludingFixture: ComparisonFixture {
         var fixture = ComparisonFixture()
-        fixture.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)"
+        fixture.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.ago(11))"
         fixture.latest.removeFirst()
         fixture.context.excludesOldTransactions = true
         return fixture

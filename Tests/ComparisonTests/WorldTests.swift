@@ -33,9 +33,6 @@ struct WorldTests {
                 of: .init(
                     bundleId: SimulatedApp.first.bundleId, environment: receipt.customer.environment.rawValue))
         }
-        for (key, entry) in tally.entries.sorted(by: { ($0.key.rule, $0.key.path) < ($1.key.rule, $1.key.path) }) {
-            print("\(key.verdict.rawValue) \(key.rule) \(key.path): \(entry.count)")
-        }
         let unexpected = tally.entries.filter { $0.key.verdict == .unexpected }
         let shown = unexpected.flatMap(\.value.examples).map { String(decoding: $0.json, as: UTF8.self) }
         #expect(shown == [])

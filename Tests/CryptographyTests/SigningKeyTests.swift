@@ -34,7 +34,7 @@ struct SigningKeyTests {
         for _ in 0..<50 {
             let signature = try key.rawES256Signature(over: Self.message)
             #expect(signature.count == 64)
-            let der = Self.derSignature(signature)
+            let der = ES256Signature.der(raw: signature.span) ?? []
             #expect(try opensslVerifies(key, der, .sha256))
             if signature[0] == 0 { break }
         }
@@ -126,15 +126,14 @@ struct SigningKeyTests {
     }
 
     private func opensslVerifies(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> Bool {
-        let folder = TestProcess.folder.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try Data(key.publicKeyInfo).write(to: folder.appendingPathComponent("key.der"))
-        try Data(signature).write(to: folder.appendingPathComponent("signature"))
-        try Data(Self.message).write(to: folder.appendingPathComponent("message"))
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try folder.write("key.der", key.publicKeyInfo)
+        try folder.write("signature", signature)
+        try folder.write("message", Self.message)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.currentDirectoryURL = folder
+        process.currentDirectoryURL = folder.url
         process.arguments = [
             "openssl", "dgst", "-\(digest)", "-keyform", "DER", "-verify", "key.der", "-signature", "signature",
             "message",
@@ -144,17 +143,6 @@ struct SigningKeyTests {
         try process.run()
         process.waitUntilExit()
         return process.terminationStatus == 0
-    }
-
-    /// `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }`
-    private static func derSignature(_ raw: [UInt8]) -> [UInt8] {
-        func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-            let digits = Array(bytes.drop { $0 == 0 })
-            let content = (digits.first ?? 0x80) < 0x80 ? digits : [0] + digits
-            return [0x02, UInt8(content.count)] + content
-        }
-        let content = integer(raw[..<32]) + integer(raw[32...])
-        return [0x30, UInt8(content.count)] + content
     }
 }
 

@@ -176,18 +176,6 @@ struct TrustStoreTests {
         _ = try key(signer, in: store())
     }
 
-    @Test("A chain signed with MD5 is refused because of the algorithm, not because of the broken signature")
-    func md5() throws {
-        let forgery = try #require(Self.forgeries.first { $0.name == "signed with MD5" })
-        let signer = try forgery.make(MintedReceipts.pki)
-        let store = try store()
-        #expect {
-            _ = try key(signer, in: store)
-        } throws: {
-            "\($0)".contains("an unsupported algorithm")
-        }
-    }
-
     // T3
     @Test("RSA keys of signers need 2048 bits, and 1024 only for transactionReceipts of version 2")
     func keySizes() throws {

@@ -21,19 +21,38 @@ enum Binary {
         var lines: [JSONValue] { output.split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) } }
     }
 
+    /// Runs a command to its end.
+    ///
+    /// - Parameters:
+    ///   - exit: the expected exit code.
+    ///   - message: a text that is expected on standard error.
+    @discardableResult
     static func run(
-        _ arguments: String..., input: [UInt8] = [], in folder: TemporaryFolder, environment: [String: String] = [:]
+        _ arguments: String..., input: [UInt8] = [], in folder: TemporaryFolder, environment: [String: String] = [:],
+        exit: Int32? = nil, says message: String = "", at location: SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
-        try await run(url, arguments, input: input, in: folder, environment: environment)
+        let outcome = try await run(url, arguments, input: input, in: folder, environment: environment)
+        return outcome.expecting(exit, message, at: location)
     }
 
+    @discardableResult
     static func run(
         _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: TemporaryFolder,
-        environment: [String: String] = [:], within limit: Duration = Running.limit
+        environment: [String: String] = [:], within limit: Duration = Running.limit, exit: Int32? = nil,
+        says message: String = "", at location: SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
         let run = try Running(arguments, of: executable, input: input, in: folder, environment: environment)
-        let exit = await run.end(within: limit)
-        return Outcome(exit: exit, output: run.output, errors: run.errors)
+        let code = await run.end(within: limit)
+        return Outcome(exit: code, output: run.output, errors: run.errors).expecting(exit, message, at: location)
+    }
+}
+
+extension Binary.Outcome {
+    func expecting(_ exit: Int32?, _ message: String, at location: SourceLocation) -> Self {
+        #expect(
+            self.exit == exit ?? self.exit && (message.isEmpty || errors.contains(message)), "\(errors)\n\(text)",
+            sourceLocation: location)
+        return self
     }
 }
 
@@ -145,6 +164,13 @@ final class Running: Sendable {
         }
     }
 
+    /// Sends SIGTERM, as a service manager does, and expects that the process ends without an error.
+    func finish() async {
+        stop()
+        let exit = await end()
+        #expect(exit == 0, "\(errors)")
+    }
+
     /// Matches a port at the end of a line or of a message in JSON.
     private static var address: Regex<(Substring, Substring)> { /https?:\/\/[^\s"]+:(\d+)["\n]/ }
 
@@ -160,6 +186,19 @@ final class Running: Sendable {
 }
 
 extension TemporaryFolder {
+    /// A folder with the receipts and the configuration of a simulated App Store that does not run.
+    static func simulated(customers: Int = 4) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try StateDirectory(folder.url.path).write(
+            SharedSimulator.store(customers: customers), host: "127.0.0.1", port: 9)
+        return folder
+    }
+
+    /// The receipts of customers with purchases.
+    func boughtReceipts(_ name: String = "receipts.jsonl") throws -> [JSONValue] {
+        try lines(name).filter { $0["originalTransactionIds"]?.elements?.isEmpty == false }
+    }
+
     /// Writes this process's keys of the simulated App Store to a state directory, so that `simulate` does not make new
     /// ones, which takes a second.
     func writeSharedKeys(_ state: String) throws {
@@ -167,7 +206,7 @@ extension TemporaryFolder {
     }
 
     func lines(_ name: String) throws -> [JSONValue] {
-        try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map {
+        try read(name).split(separator: 0x0A).map {
             try JSONValue(reading: [UInt8]($0))
         }
     }

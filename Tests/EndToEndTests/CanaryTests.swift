@@ -14,7 +14,7 @@ struct CanaryTests {
     private static let forwarding = "canary-forwarding-2f60b1"
 
     /// A simulated App Store, a configuration with every kind of secret, and the values to search for.
-    private final class CanaryFixture: Sendable {
+    private struct CanaryFixture {
         let stage: CommandFixture
         let consumer: TestServer
         let canaries: Canaries
@@ -28,9 +28,8 @@ struct CanaryTests {
             consumer = try TestServer(reply: .respond())
             let folder = stage.folder
             for (name, secret) in [("former", previous), ("token", token), ("forwarding", forwarding)] {
-                try folder.write("\(name).txt", secret.utf8)
+                try folder.write("\(name).txt", secret)
             }
-            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
             let more = """
                     acceptedSecrets: [{file: former.txt}]
                     shadow: api
@@ -38,7 +37,7 @@ struct CanaryTests {
                       - {url: "http://127.0.0.1:\(consumer.port)/camel", as: camel, secret: {file: forwarding.txt}}
 
                 """
-            try folder.write("receipt-bridge.yaml", ("tokens: [{file: token.txt}]\n" + yaml + more).utf8)
+            try stage.configure(before: "tokens: [{file: token.txt}]\n", after: more)
             let world = stage.appStore.world
             customer = try #require(
                 world.customers.first { customer in
@@ -47,23 +46,13 @@ struct CanaryTests {
                 } ?? world.customers.first { $0.transactions.contains { $0.appAccountToken != nil } })
             let bought = try #require(customer.transactions.first { $0.appAccountToken != nil })
             receipt = try #require(stage.appStore.receipts(of: customer).first).base64
-            let signer = try SharedSimulator.pki.jwsSigner
-            let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
-            let transaction = try signer.jws(payload: bought.row(customer.environment, signedDate: now))
-            let text = try signer.jws(
-                payload: .object([
-                    "notificationType": .string("REFUND_DECLINED"), "notificationUUID": .string("canary"),
-                    "version": .string("2.0"), "signedDate": .number(now.milliseconds),
-                    "data": .object([
-                        "bundleId": .string(SimulatedApp.first.bundleId),
-                        "appAppleId": .number(SimulatedApp.first.appAppleId),
-                        "environment": .string(customer.environment.rawValue),
-                        "signedTransactionInfo": .string(transaction),
-                    ]),
-                ]))
-            notification = JSONValue.object(["signedPayload": .string(text)]).bytes
-            let key = try String(
-                contentsOf: folder.url.appending(path: SimulatedConfiguration.keyFile), encoding: .utf8)
+            notification = try SharedSimulator.pki.notification(
+                "REFUND_DECLINED", "canary", about: bought, in: customer.environment, at: .now)
+            let text = try #require(try JSONValue(reading: notification)["signedPayload"]?.text)
+            let payload = try #require(text.split(separator: ".").dropFirst().first)
+            let claims = try JSONValue(reading: #require(Base64.decodeURLSafe(payload)))
+            let transaction = try #require(claims["data"]?["signedTransactionInfo"]?.text)
+            let key = try folder.text(SimulatedConfiguration.keyFile)
             let keyLine = try #require(key.split(separator: "\n").dropFirst().first)
             canaries = Canaries(
                 secrets: [
@@ -100,7 +89,7 @@ struct CanaryTests {
         /// ids.
         func writeMistakes() throws {
             let folder = stage.folder
-            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            let yaml = try folder.text("receipt-bridge.yaml")
             let secret = SimulatedApp.first.sharedSecret
             let misplaced = """
                 tokens: [\(CanaryTests.token)]
@@ -112,8 +101,7 @@ struct CanaryTests {
 
                 """
             try folder.write("misplaced.yaml", misplaced.utf8)
-            let key = try String(
-                contentsOf: folder.url.appending(path: SimulatedConfiguration.keyFile), encoding: .utf8)
+            let key = try folder.text(SimulatedConfiguration.keyFile)
             try folder.write("damaged.p8", key.replacing("-----END", with: "AAAA\n-----END").utf8)
             try folder.write(
                 "damaged-key.yaml", yaml.replacing(SimulatedConfiguration.keyFile, with: "damaged.p8").utf8)
@@ -124,11 +112,6 @@ struct CanaryTests {
 
         private static func middle(of text: String) -> String { String(text.dropFirst(text.count / 2).prefix(48)) }
 
-        func stop() async {
-            consumer.stop()
-            await stage.stop()
-        }
-
         /// Returns requests of clients, each with what the response may contain.
         func requests() throws -> [(bytes: [UInt8], allowed: Canaries.Allowed)] {
             let good = Question.body(receipt)
@@ -138,15 +121,15 @@ struct CanaryTests {
                 RawConnection.post(path, body, ["Host: a"] + headers)
             }
             func get(_ path: String, _ headers: String...) -> [UInt8] {
-                Array((["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
+                RawConnection.request("GET", path, ["Host: a"] + headers)
             }
             let tampered: [UInt8] = notification.dropLast(8) + Array("AAAAAA".utf8) + notification.suffix(2)
-            let first = JSONValue.object([
-                "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
-                "password": .string(SimulatedApp.first.sharedSecret), "environment": .string("PROD"),
-                "unified_receipt": .object(["latest_receipt": .string(receipt)]),
+            let first = JSONValue([
+                "notification_type": "CANCEL", "bid": SimulatedApp.first.bundleId,
+                "password": SimulatedApp.first.sharedSecret, "environment": "PROD",
+                "unified_receipt": JSONValue(["latest_receipt": receipt]),
             ]).bytes
-            let signedText = JSONValue.object(["signedTransaction": .string("\(CanaryTests.wrong).a.b")]).bytes
+            let signedText = JSONValue(["signedTransaction": "\(CanaryTests.wrong).a.b"]).bytes
             return [
                 (post("/verifyReceipt", good), .contents),
                 (post("/verifyReceipt", Question.body(receipt, password: SimulatedApp.first.sharedSecret)), .contents),
@@ -161,13 +144,13 @@ struct CanaryTests {
                 (get("/verifyReceipt?password=\(CanaryTests.wrong)", "Cookie: \(CanaryTests.wrong)"), .nothing),
                 (Array("\(CanaryTests.wrong) \(CanaryTests.token)\r\n\r\n".utf8), .nothing),
                 (
-                    post("/v1/receipts", JSONValue.object(["receiptData": .string(receipt)]).bytes, authorized),
+                    post("/v1/receipts", JSONValue(["receiptData": receipt]).bytes, authorized),
                     .contents
                 ),
-                (post("/v1/receipts", JSONValue.object(["receiptData": .string(receipt)]).bytes), .nothing),
+                (post("/v1/receipts", JSONValue(["receiptData": receipt]).bytes), .nothing),
                 (
                     post(
-                        "/v1/receipts", JSONValue.object(["receiptData": .string("\(receipt.dropLast(8))")]).bytes,
+                        "/v1/receipts", JSONValue(["receiptData": "\(receipt.dropLast(8))"]).bytes,
                         authorized),
                     .nothing
                 ),
@@ -202,8 +185,7 @@ struct CanaryTests {
     func serving(level: String) async throws {
         let fixture = try await CanaryFixture()
         let canaries = fixture.canaries
-        let proxy = try fixture.stage.start("serve", "--listen", "127.0.0.1:0", "--log-level", level)
-        let port = try await proxy.port()
+        let proxy = try await fixture.stage.serve("receipt-bridge.yaml", "--log-level", level)
         // The faults take time and need to be tested at one log level only, because `debug` logs everything that the
         // other levels log.
         for (faultSet, faults) in Self.faultSets.prefix(level == "debug" ? 4 : 1).enumerated() {
@@ -212,9 +194,7 @@ struct CanaryTests {
             // Without faults, all requests are sent. With faults, only those that call the App Store are.
             for (number, request) in try fixture.requests().enumerated()
             where faultSet == 0 || [0, 3, 12, 16].contains(number) {
-                let connection = try RawConnection(port: port)
-                try await connection.send(request.bytes)
-                let answer = try? await connection.answer()
+                let answer = try? await proxy.ask(request.bytes)
                 canaries.search((answer?.head ?? []).joined(separator: "\n"), of: "head of answer \(number)")
                 canaries.search(answer?.body ?? [], of: "answer \(number)", allowing: request.allowed)
             }
@@ -224,20 +204,18 @@ struct CanaryTests {
             #expect(canaries.count("/proc/") >= 2)
         #endif
         #expect(await eventually { fixture.consumer.counts.requests >= 1 })
-        proxy.stop()
-        #expect(await proxy.end() == 0)
+        await proxy.finish()
         #expect(level == "error" || proxy.errors.contains("\"message\""), "\(level)")
         canaries.search(proxy.errors, of: "the log of \(level)")
         canaries.search(proxy.output, of: "standard output")
         // The store contains what Apple signed, because responses are made from it. Secrets must not be in it.
         for name in try FileManager.default.contentsOfDirectory(atPath: fixture.stage.folder.url.path)
         where name.hasPrefix("bridge.sqlite") {
-            let bytes = [UInt8](try Data(contentsOf: fixture.stage.folder.url.appending(path: name)))
+            let bytes = try fixture.stage.folder.read(name)
             canaries.search(bytes, of: "store \(name)", allowing: .contents)
         }
         #expect(canaries.count("store ") >= 1 && canaries.count("answer ") > 20)
         canaries.printResults("serve --log-level \(level)")
-        await fixture.stop()
     }
 
     /// The commands, each with what its result may contain.
@@ -288,28 +266,23 @@ struct CanaryTests {
         try folder.write("receipt.b64", fixture.receipt.utf8)
         try folder.write("damaged.b64", fixture.receipt.replacing("M", with: "N").utf8)
         let rows = [fixture.receipt, String(fixture.receipt.dropLast(10)), CanaryTests.wrong, ""].enumerated().map {
-            JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1)]).bytes + [0x0A]
+            JSONValue(["id": "row \($0)", "receipt": $1]).bytes + [0x0A]
         }
         try folder.write("in.jsonl", rows.joined())
         try fixture.writeMistakes()
-        let packed = try await Binary.run(
-            URL(filePath: "/usr/bin/env"), ["gzip", "-k", folder.path("in.jsonl")], in: folder)
-        #expect(packed.exit == 0, "\(packed.errors)")
+        try await Binary.run(
+            URL(filePath: "/usr/bin/env"), ["gzip", "-k", folder.path("in.jsonl")], in: folder, exit: 0)
         let id = try #require(fixture.customer.transactions.first).transactionId
         for command in Self.commands { try await fixture.run(command.words, id, allowing: command.allowed) }
         // Commands that write reports or results run once only.
         for endpoint in ["verifyReceipt", "serverAPI"] {
             fixture.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for command in Self.commands where !command.words.contains("--to") {
-                group.addTask { try await fixture.run(command.words, id, allowing: command.allowed) }
-            }
-            try await group.waitForAll()
+        try await concurrently(Self.commands.filter { !$0.words.contains("--to") }) { command in
+            try await fixture.run(command.words, id, allowing: command.allowed)
         }
         for (name, allowed) in try written(in: folder) {
-            canaries.search(
-                [UInt8](try Data(contentsOf: folder.url.appending(path: name))), of: "file \(name)", allowing: allowed)
+            canaries.search(try folder.read(name), of: "file \(name)", allowing: allowed)
         }
         for name in [
             "compared.html", "compared.json", "compared.md", "migrated.html", "migrated.json", "out.jsonl",
@@ -317,7 +290,6 @@ struct CanaryTests {
             "bridge.sqlite", "bridge.sqlite.sweep",
         ] { #expect(canaries.count("file \(name)") >= 1, "\(name)") }
         canaries.printResults("commands")
-        await fixture.stop()
     }
 
     /// Returns the files that commands wrote, each with what it may contain: data of the Server API in the results of

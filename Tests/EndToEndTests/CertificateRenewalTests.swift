@@ -1,4 +1,3 @@
-import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeSimulator
 import Testing
@@ -11,7 +10,6 @@ struct CertificateRenewalTests {
     private final class Stage: Sendable {
         let inner: CommandFixture
         let proxy: Running
-        let port: Int
         /// The configuration without a certificate.
         let plain: String
 
@@ -19,9 +17,8 @@ struct CertificateRenewalTests {
             inner = try await CommandFixture(customers: 4, store: nil)
             try Self.write(pair, into: inner.folder)
             plain = try inner.configuration()
-            try inner.folder.write("receipt-bridge.yaml", (Self.tls + plain).utf8)
-            proxy = try inner.start("serve", "--listen", "127.0.0.1:0")
-            port = try await proxy.port()
+            try inner.configure(before: Self.tls)
+            proxy = try await inner.serve()
         }
 
         static let tls = "tls: {certificate: chain.pem, privateKey: key.pem}\n"
@@ -29,18 +26,6 @@ struct CertificateRenewalTests {
         static func write(_ pair: ListenerPair, into folder: TemporaryFolder) throws {
             try folder.write("chain.pem", pair.chainPEM)
             try folder.write("key.pem", pair.keyPEM)
-        }
-
-        func reload(until line: String) async {
-            let before = proxy.errors.components(separatedBy: line).count
-            proxy.hangUp()
-            #expect(await eventually { proxy.errors.components(separatedBy: line).count > before }, "\(proxy.errors)")
-        }
-
-        func stop() async {
-            proxy.stop()
-            #expect(await proxy.end() == 0)
-            await inner.stop()
         }
     }
 
@@ -57,10 +42,9 @@ struct CertificateRenewalTests {
 
         /// Returns the verifyReceipt status, or `nil` if the client does not trust the certificate.
         func ask(_ stage: Stage) async throws -> Int64? {
-            let receipt = try #require(stage.inner.appStore.receipts.first).base64
             let request = try HTTPRequest(
-                method: .post, url: "https://127.0.0.1:\(stage.port)/verifyReceipt",
-                body: Question.body(receipt, password: SimulatedApp.first.sharedSecret))
+                method: .post, url: "https://127.0.0.1:\(try await stage.proxy.port())/verifyReceipt",
+                body: #require(stage.inner.appStore.receipts.first).question)
             do throws(TransportError) {
                 let response = try await transport.send(request)
                 #expect(response.status == 200)
@@ -83,65 +67,40 @@ struct CertificateRenewalTests {
         #expect(try await early.ask(stage) == 0)
         try Stage.write(new, into: stage.inner.folder)
         #expect(try await late.ask(stage) == nil)
-        await stage.reload(until: #""changed":"tls.certificate""#)
+        await stage.proxy.reload(until: #""changed":"tls.certificate""#)
         // On the existing connection: a new one would have the new certificate, which this client does not trust.
         #expect(try await early.ask(stage) == 0)
         #expect(try await late.ask(stage) == 0)
         #expect(try await tooLate.ask(stage) == nil)
 
         try stage.inner.folder.write("key.pem", other.keyPEM)
-        await stage.reload(
+        await stage.proxy.reload(
             until:
                 #""finding":"receipt-bridge.yaml: tls.privateKey: key.pem: expected the key of the first certificate""#)
-        try FileManager.default.removeItem(at: stage.inner.folder.url.appending(path: "chain.pem"))
-        await stage.reload(until: #""finding":"receipt-bridge.yaml: tls.certificate: cannot read "#)
+        try FileManager.default.removeItem(atPath: stage.inner.folder.path("chain.pem"))
+        await stage.proxy.reload(until: #""finding":"receipt-bridge.yaml: tls.certificate: cannot read "#)
         let newest = try Client(trusting: new)
         #expect(try await newest.ask(stage) == 0)
 
         try stage.inner.folder.write("receipt-bridge.yaml", stage.plain.utf8)
-        await stage.reload(until: #""keys":"tls""#)
+        await stage.proxy.reload(until: #""keys":"tls""#)
         let last = try Client(trusting: new)
         #expect(try await last.ask(stage) == 0)
         for client in [early, late, tooLate, newest, last] { await client.leave() }
         #expect(!stage.proxy.errors.contains("BEGIN"))
-        await stage.stop()
+        await stage.proxy.finish()
     }
 
-    // T24
-    @Test("Requests in flight at SIGTERM get their responses")
-    func stopped() async throws {
-        let pair = try ListenerPair()
-        let stage = try await Stage(pair)
-        stage.inner.appStore.faults.add(SimulatedFault(.delay, milliseconds: 500))
-        let client = try Client(trusting: pair)
-        try await withThrowingTaskGroup(of: Int64?.self) { group in
-            for _ in 0..<8 { group.addTask { try await client.ask(stage) } }
-            #expect(await eventually { stage.inner.appStore.requests.total == 8 })
-            stage.proxy.stop()
-            for try await status in group { #expect(status == 0) }
-        }
-        await client.leave()
-        await stage.stop()
-    }
-
-    @Test("The server does not start if certificate and key do not match; it starts with an expired certificate")
+    @Test("The server does not start if certificate and key do not match")
     func atTheStart() async throws {
         let inner = try await CommandFixture(customers: 2, store: nil)
-        let (pair, other) = (try ListenerPair(), try ListenerPair())
-        try inner.folder.write("receipt-bridge.yaml", (try Stage.tls + inner.configuration()).utf8)
-        try inner.folder.write("chain.pem", pair.chainPEM)
-        try inner.folder.write("key.pem", other.keyPEM)
-        let refused = try await inner.run("serve", "--listen", "127.0.0.1:0")
-        #expect(refused.exit == 2)
+        try Stage.write(ListenerPair(), into: inner.folder)
+        try inner.folder.write("key.pem", ListenerPair().keyPEM)
+        try inner.configure(before: Stage.tls)
+        let refused = try await inner.run("serve", "--listen", "127.0.0.1:0", exit: 2)
         #expect(
             refused.errors
                 == "receipt-bridge: receipt-bridge.yaml: tls.privateKey: key.pem: expected the key of the first certificate\n"
         )
-        await inner.stop()
-        let over = try await Stage(ListenerPair(validity: .past))
-        #expect(
-            over.proxy.errors.contains(
-                "TLS certificate of the listener has expired or is not yet valid; clients will reject it"))
-        await over.stop()
     }
 }

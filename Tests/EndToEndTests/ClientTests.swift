@@ -16,22 +16,15 @@ struct ClientTests {
         .enabled(if: python != nil, "needs PyPI: make test-clients"), .timeLimit(.minutes(1)))
     func clients() async throws {
         let python = try #require(Self.python)
-        let folder = try TemporaryFolder()
-        let store = try SharedSimulator.store()
-        let upstream = try await store.start()
-        try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: upstream)
-        let proxy = try Running(["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
-        let outcome = try await Binary.run(
+        let stage = try await CommandFixture(customers: 36, store: nil, clock: .fixed(SharedSimulator.noon))
+        let proxy = try await stage.serve()
+        try await Binary.run(
             python,
             [
                 Self.clients.appending(path: "run.py").path, "--proxy", "http://127.0.0.1:\(try await proxy.port())",
                 "--receipts", "receipts.jsonl", "--hostile", "hostile.jsonl", "--secret",
                 SimulatedApp.first.sharedSecret,
-            ], in: folder, environment: ["NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"])
-        print(outcome.text)
-        #expect(outcome.exit == 0, "\(outcome.text)\(outcome.errors)")
-        proxy.stop()
-        #expect(await proxy.end() == 0)
-        await store.stop()
+            ], in: stage.folder, environment: ["NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"], exit: 0)
+        await proxy.finish()
     }
 }

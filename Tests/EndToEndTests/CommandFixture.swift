@@ -3,6 +3,7 @@ import Foundation
 import ReceiptBridgeSimulator
 import Testing
 import ReceiptBridgeTestSupport
+import GRDB
 
 /// A simulated App Store in this process, and a folder with a configuration that uses it.
 final class CommandFixture: Sendable {
@@ -11,40 +12,89 @@ final class CommandFixture: Sendable {
     let port: Int
 
     /// - Parameter store: file of the store in `receipt-bridge.yaml`, or `nil` for none.
-    init(customers: Int = 24, store: String? = "bridge.sqlite") async throws {
+    init(
+        customers: Int = 24, store: String? = "bridge.sqlite", clock: SimulatedClock = .real
+    ) async throws {
         folder = try TemporaryFolder()
-        appStore = try SimulatedStore(seed: 7, customers: customers, clock: .real, pki: try SharedSimulator.pki)
+        appStore = try SharedSimulator.store(customers: customers, clock: clock)
         port = try await appStore.start()
         try StateDirectory(folder.url.path).write(appStore, host: "127.0.0.1", port: port)
         try configure("receipt-bridge.yaml", store: store.map { "sqlite:\($0)" } ?? "none")
     }
 
-    func configure(_ name: String, store: String, answer: String = "[apple, receipt]") throws {
-        let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+    deinit { Task { [appStore] in await appStore.stop() } }
+
+    /// Writes a configuration. `more` belongs to the app.
+    func configure(_ name: String, store: String, answer: String = "[apple, receipt]", more: String = "") throws {
+        let yaml =
+            try folder.text("receipt-bridge.yaml")
             .split(separator: "\n", omittingEmptySubsequences: false)
             .filter { !$0.hasPrefix("store:") && !$0.hasPrefix("operations:") }
-            .joined(separator: "\n").replacing("answer: [apple, receipt]", with: "answer: \(answer)")
+            .joined(separator: "\n").replacing("answer: [apple, receipt]", with: "answer: \(answer)") + more
         try folder.write(name, "store: \(store)\noperations: {listen: 127.0.0.1:0}\n\(yaml)".utf8)
     }
 
+    /// Writes the configuration again, with lines before and after it. The latter belong to the app.
+    func configure(before: String = "", after: String = "") throws {
+        try folder.write("receipt-bridge.yaml", before + configuration() + after)
+    }
+
     func configuration() throws -> String {
-        try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+        try folder.text("receipt-bridge.yaml")
     }
 
     private func arguments(_ words: [String]) -> [String] {
         words.contains("--config") ? words : words + ["--config", "receipt-bridge.yaml"]
     }
 
-    func run(_ words: String...) async throws -> Binary.Outcome { try await run(words) }
+    @discardableResult
+    func run(
+        _ words: String..., exit: Int32? = nil, says message: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) async throws -> Binary.Outcome { try await run(words, exit: exit, says: message, at: location) }
 
-    func run(_ words: [String], environment: [String: String] = [:]) async throws -> Binary.Outcome {
-        try await Binary.run(Binary.url, arguments(words), in: folder, environment: environment)
+    @discardableResult
+    func run(
+        _ words: [String], environment: [String: String] = [:], exit: Int32? = nil, says message: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) async throws -> Binary.Outcome {
+        try await Binary.run(
+            Binary.url, arguments(words), in: folder, environment: environment, exit: exit, says: message, at: location)
     }
 
     func start(_ words: String...) throws -> Running { try start(words) }
 
     func start(_ words: [String], environment: [String: String] = [:]) throws -> Running {
         try Running(arguments(words), in: folder, environment: environment)
+    }
+
+    /// Starts a server, and returns it when it listens.
+    func serve(_ config: String = "receipt-bridge.yaml", _ words: String..., environment: [String: String] = [:])
+        async throws -> Running
+    {
+        let server = try start(
+            ["serve", "--listen", "127.0.0.1:0", "--config", config] + words, environment: environment)
+        _ = try await server.port()
+        return server
+    }
+
+    /// Lets the simulated App Store send its notifications to a server.
+    func notify(_ server: Running) async throws {
+        let url = "http://127.0.0.1:\(try await server.port())/v1/notifications"
+        appStore.outbox.targets.set(try #require(NotificationTarget(url)))
+    }
+
+    /// Waits until no notification is to be delivered.
+    func isQuiet() async -> Bool { await eventually { appStore.outbox.counts.waiting == 0 } }
+
+    /// Runs an SQL statement in a store.
+    func change(_ sql: String, in store: String = "bridge.sqlite", _ arguments: StatementArguments = []) async throws {
+        try await DatabaseQueue(path: folder.path(store)).write { try $0.execute(sql: sql, arguments: arguments) }
+    }
+
+    /// Fills the store from the notification history.
+    func replay() async throws {
+        try await run("notifications", "history", "--replay", exit: 0)
     }
 
     @discardableResult
@@ -68,19 +118,16 @@ final class CommandFixture: Sendable {
 
     /// Expects that a command fails with this reason, prints no result and calls nothing.
     func expectRefusal(_ words: [String], _ reason: String, exit: Int32 = 2) async throws {
-        let before = try await calls
-        let outcome = try await run(words)
-        #expect(outcome.exit == exit && outcome.errors.contains(reason), "\(words): \(outcome.exit) \(outcome.errors)")
-        #expect(outcome.output.isEmpty)
-        #expect(try await calls == before, "\(words)")
+        let before = appStore.requests.total
+        let outcome = try await run(words, exit: exit, says: reason)
+        #expect(outcome.output.isEmpty && appStore.requests.total == before, "\(words)")
     }
 
     /// Returns what a command would send, and expects that `--dry-run` calls nothing.
     func preview(_ words: [String]) async throws -> JSONValue {
-        let before = try await calls
-        let outcome = try await run(words + ["--dry-run"])
-        #expect(outcome.exit == 0, "\(words): \(outcome.errors)")
-        #expect(try await calls == before, "\(words)")
+        let before = appStore.requests.total
+        let outcome = try await run(words + ["--dry-run"], exit: 0)
+        #expect(appStore.requests.total == before, "\(words)")
         let line = try #require(outcome.lines.first)
         #expect(line["dryRun"] == .bool(true))
         return line

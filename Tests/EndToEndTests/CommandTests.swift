@@ -7,8 +7,7 @@ import ReceiptBridgeTestSupport
 @Suite("Commands")
 struct CommandTests {
     private func folder() throws -> TemporaryFolder {
-        let folder = try TemporaryFolder()
-        try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
+        let folder = try TemporaryFolder.simulated()
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8)
         try folder.write(
@@ -54,8 +53,7 @@ struct CommandTests {
     func mistake(arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         try folder.write("bad.yaml", "listn: 1\napps: 5\n".utf8)
-        let outcome = try await Binary.run(Binary.url, arguments, in: folder)
-        #expect(outcome.exit == 2, "\(outcome.errors)")
+        let outcome = try await Binary.run(Binary.url, arguments, in: folder, exit: 2)
         #expect(outcome.errors.hasPrefix("receipt-bridge: "), "\(outcome.errors)")
         if arguments.first != "decode" { #expect(outcome.output.isEmpty) }
         if arguments.contains("bad.yaml") {
@@ -87,9 +85,9 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let name = option.prefix { $0 != " " }
         for command in commands {
-            let outcome = try await Binary.run(
-                Binary.url, "\(command) \(option)".split(separator: " ").map(String.init), in: folder)
-            #expect(outcome.exit == 2 && outcome.errors.contains("\(name): \(range)"), "\(outcome.errors)")
+            try await Binary.run(
+                Binary.url, "\(command) \(option)".split(separator: " ").map(String.init), in: folder, exit: 2,
+                says: "\(name): \(range)")
         }
     }
 
@@ -198,17 +196,14 @@ struct CommandTests {
     @Test("decode --format text lists the claims of a JWS, including JWS inside it")
     func decodeSignedText() async throws {
         let folder = try TemporaryFolder()
-        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
-        try StateDirectory(folder.path("state")).write(store)
-        let line = #"{"alg":"ES256"}"#,
-            claims = #"{"transactionId":"7","bundleId":"com.example.app","purchaseDate":1795262400000}"#
+        let line = #"{"alg":"ES256"}"#
+        let claims = #"{"transactionId":"7","bundleId":"com.example.app","purchaseDate":1795262400000}"#
         let text = [line, claims, "x"].map {
             Data($0.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
                 "=", with: "")
         }.joined(separator: ".")
         try folder.write("a.jws", text.utf8)
-        let outcome = try await Binary.run("decode", "--format", "text", "a.jws", in: folder)
-        #expect(outcome.exit == 1)
+        let outcome = try await Binary.run("decode", "--format", "text", "a.jws", in: folder, exit: 1)
         #expect(
             outcome.text.hasPrefix("a.jws: signed transaction (JWS), NOT AUTHENTIC\n")
                 && outcome.text.hasSuffix(
@@ -228,8 +223,8 @@ struct CommandTests {
         let folder = try folder()
         let outcome = try await Binary.run(
             "decode", "--roots", "roots", "app.b64", "-", "h-tamperedByte", "h-notBase64", "nowhere", "empty.b64",
-            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8), in: folder)
-        #expect(outcome.exit == 2)
+            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8), in: folder,
+            exit: 2)
         let lines = outcome.lines
         try #require(lines.count == 6, "\(outcome.text)")
         #expect(
@@ -296,8 +291,7 @@ struct CommandTests {
     @Test("decode --format text prints a readable description")
     func decodeText() async throws {
         let outcome = try await Binary.run(
-            "decode", "--format", "text", "--roots", "roots", "app.b64", "h-tamperedByte", in: try folder())
-        #expect(outcome.exit == 1)
+            "decode", "--format", "text", "--roots", "roots", "app.b64", "h-tamperedByte", in: try folder(), exit: 1)
         #expect(outcome.text.contains("app.b64: App Receipt, authentic\n"))
         #expect(outcome.text.contains("h-tamperedByte: App Receipt, NOT AUTHENTIC\n"))
         #expect(outcome.text.contains("  bundle id:    com.example.app\n"))
@@ -335,36 +329,33 @@ struct CommandTests {
 
     @Test("verify sends requests to the configured hosts with the configured secret")
     func verifyByApple() async throws {
-        let folder = try TemporaryFolder()
-        let store = try SharedSimulator.store(customers: 4)
-        let port = try await store.start()
-        try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: port)
+        let stage = try await CommandFixture(customers: 4, store: nil, clock: .fixed(SharedSimulator.noon))
+        let store = stage.appStore
+        func verify(
+            _ id: String, config: String = "receipt-bridge.yaml", environment: [String: String] = [:]
+        ) async throws -> Binary.Outcome {
+            try await stage.run(
+                ["verify", "--config", config, "--answer", "apple", "receipts/\(id).b64"], environment: environment)
+        }
         for id in store.receipts.map(\.id) {
-            let outcome = try await Binary.run(
-                "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/\(id).b64", in: folder)
+            let outcome = try await verify(id)
             #expect(outcome.exit == 0, "\(id): \(outcome.text) \(outcome.errors)")
         }
         #expect(store.requests.last.allSatisfy(\.hasPassword) && store.requests.total >= store.receipts.count)
-        let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
-        try folder.write("wrong.yaml", yaml.replacing("com.example.app", with: "com.exmaple.app").utf8)
+        try stage.folder.write(
+            "wrong.yaml", try stage.configuration().replacing("com.example.app", with: "com.exmaple.app"))
         let active = try #require(store.receipts.first { $0.customer.kind == .activeSubscription })
-        let wrong = try await Binary.run(
-            "verify", "--config", "wrong.yaml", "--answer", "apple", "receipts/\(active.id).b64", in: folder)
+        let wrong = try await verify(active.id, config: "wrong.yaml")
         #expect(wrong.text.contains(#""status":21004"#))
         #expect(wrong.errors.contains("Did you mean com.example.app instead of com.exmaple.app?"), "\(wrong.errors)")
         #expect(wrong.errors.contains("21004: the request has no password, and no shared secret is configured"))
         store.faults.add(SimulatedFault(.html))
-        let down = try await Binary.run(
-            "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder)
-        #expect(down.exit == 1 && down.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
-        for (configured, status) in [("21150", 21150), ("503", 21005)] {
-            let other = try await Binary.run(
-                "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder,
-                environment: ["RECEIPT_BRIDGE_OUTAGESTATUS": configured])
-            #expect(other.exit == 1)
-            #expect(other.text == #"{"status":\#(status),"is_retryable":true,"is-retryable":true}"#)
+        for (configured, status) in [(nil, 21005), ("21150", 21150), ("503", 21005)] as [(String?, Int)] {
+            let environment = configured.map { ["RECEIPT_BRIDGE_OUTAGESTATUS": $0] } ?? [:]
+            let down = try await verify("c000001-r1", environment: environment)
+            #expect(down.exit == 1)
+            #expect(down.text == #"{"status":\#(status),"is_retryable":true,"is-retryable":true}"#)
         }
-        await store.stop()
     }
 
     // MARK: - mappings

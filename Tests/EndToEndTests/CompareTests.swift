@@ -5,48 +5,35 @@ import ReceiptBridgeTestSupport
 
 @Suite("compare")
 struct CompareTests {
-    /// A simulated App Store in this process, its receipts and a configuration for it.
-    private struct Stage {
-        let folder: TemporaryFolder
-        let appStore: SimulatedStore
+    private func stage() async throws -> CommandFixture {
+        try await CommandFixture(customers: 36, store: nil, clock: .fixed(SharedSimulator.noon))
+    }
 
-        init() async throws {
-            folder = try TemporaryFolder()
-            appStore = try SharedSimulator.store()
-            try StateDirectory(folder.path("state")).write(
-                appStore, host: "127.0.0.1", port: try await appStore.start())
-        }
-
-        func stop() async { await appStore.stop() }
-
-        /// Returns a report without the members that differ in every run.
-        func report(_ name: String) throws -> [UInt8] {
-            let report = try JSONValue(reading: Array(Data(contentsOf: folder.url.appending(path: name))))
-            guard case .object(let members) = report else { return [] }
-            return JSONValue.object(members.filter { !["madeAt", "title"].contains($0.key) }).bytes
-        }
+    /// Returns a report without the members that differ in every run.
+    private func report(_ name: String, _ stage: CommandFixture) throws -> [UInt8] {
+        guard case .object(let members) = try JSONValue(reading: stage.folder.read(name)) else { return [] }
+        return JSONValue.object(members.filter { !["madeAt", "title"].contains($0.key) }).bytes
     }
 
     private func command(_ name: String, _ more: String...) -> [String] {
         [
-            "compare", "state/receipts.jsonl", "--to", "\(name).jsonl", "--config", "state/receipt-bridge.yaml",
-            "--report", "\(name).json", "--checkpoint-milliseconds", "1",
+            "compare", "receipts.jsonl", "--to", "\(name).jsonl", "--report", "\(name).json",
+            "--checkpoint-milliseconds", "1",
         ] + more
     }
 
     @Test("A comparison that is killed repeatedly ends with exactly the differences and report of an undisturbed one")
     func killed() async throws {
         var generator = SeededGenerator("compare, killed")
-        let stage = try await Stage()
+        let stage = try await stage()
         stage.appStore.faults.add(SimulatedFault(.delay, endpoint: "serverAPI", milliseconds: 20))
-        let whole = try await Binary.run(Binary.url, command("whole", "--workers", "2"), in: stage.folder)
-        #expect(whole.exit == 0, "\(whole.errors)")
+        try await stage.run(command("whole", "--workers", "2"), exit: 0)
         let requests = stage.appStore.requests
         let undisturbed = requests.total
         #expect(undisturbed > 60)
         var before = undisturbed
         let last = try await KilledRuns(kills: TestSize.pick(debug: 3, release: 5)) {
-            try Running(command("killed", "--workers", "2"), in: stage.folder)
+            try stage.start(command("killed", "--workers", "2"))
         } condition: { _, kill in
             // The first time after several checkpoints, so that a run that begins again has differences twice.
             let needed =
@@ -59,32 +46,26 @@ struct CompareTests {
         }.run()
         #expect(last == 0)
         #expect(try stage.folder.lines("killed.jsonl") == stage.folder.lines("whole.jsonl"))
-        #expect(try stage.report("killed.json") == stage.report("whole.json"))
-        let again = try await Binary.run(Binary.url, command("killed"), in: stage.folder)
-        #expect(again.exit == 0 && again.errors.contains("would get the same answer"), "\(again.errors)")
-        await stage.stop()
+        #expect(try report("killed.json", stage) == report("whole.json", stage))
+        try await stage.run(command("killed"), exit: 0, says: "would get the same answer")
     }
 
     @Test("The same command retries receipts that failed temporarily")
     func failed() async throws {
-        let stage = try await Stage()
-        let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
-        #expect(whole.exit == 0, "\(whole.errors)")
+        let stage = try await stage()
+        try await stage.run(command("whole"), exit: 0)
         stage.appStore.faults.add(SimulatedFault(.status(503)))
-        let down = try await Binary.run(Binary.url, command("late", "--workers", "64"), in: stage.folder)
-        #expect(down.exit == 1 && down.errors.contains("verifyReceiptUnavailable"), "\(down.errors)")
+        try await stage.run(command("late", "--workers", "64"), exit: 1, says: "verifyReceiptUnavailable")
         #expect(try stage.folder.lines("late.jsonl").isEmpty)
         stage.appStore.faults.removeAll()
-        let late = try await Binary.run(Binary.url, command("late"), in: stage.folder)
-        #expect(late.exit == 0, "\(late.errors)")
+        try await stage.run(command("late"), exit: 0)
         #expect(try stage.folder.lines("late.jsonl") == stage.folder.lines("whole.jsonl"))
-        #expect(try stage.report("late.json") == stage.report("whole.json"))
-        await stage.stop()
+        #expect(try report("late.json", stage) == report("whole.json", stage))
     }
 
     @Test("The exit code says whether there are differences, failures, a stop or a usage error")
     func exits() async throws {
-        let stage = try await Stage()
+        let stage = try await stage()
         let pair =
             #"{"id":"p","verifyReceipt":{"status":0,"environment":"Production","receipt":{"bundle_id":"a.b","in_app":[]}},"history":{"bundleId":"c.d","environment":"Production","signedTransactions":[]}}"#
         try stage.folder.write("pair.jsonl", Array((pair + "\n").utf8))
@@ -112,31 +93,27 @@ struct CompareTests {
         #expect(try await run("pair.jsonl", "--report", "r.pdf").exit == 2)
         #expect(try await run("pair.jsonl", "--fresh").exit == 2)
         let limited = try await run(
-            "state/receipts.jsonl", "--config", "state/receipt-bridge.yaml", "--limit", "2", "--to", "out.jsonl")
+            "receipts.jsonl", "--config", "receipt-bridge.yaml", "--limit", "2", "--to", "out.jsonl")
         #expect(limited.exit == 3 && limited.errors.contains("--limit is reached"), "\(limited.errors)")
         let other = try await run("pair.jsonl", "--to", "out.jsonl")
         #expect(other.exit == 2 && other.errors.contains("is not the source"), "\(other.errors)")
         let foreign = try await run("pair.jsonl", "--to", "broken.jsonl")
         #expect(foreign.exit == 2 && foreign.errors.contains("does not belong to this comparison"), "\(foreign.errors)")
-        await stage.stop()
     }
 
     @Test("A wrong shared secret or key stops the comparison with exit code 3, and a file without a key with 2")
     func credentials() async throws {
-        let stage = try await Stage()
-        let settings = try String(
-            contentsOf: stage.folder.url.appending(path: "state/receipt-bridge.yaml"), encoding: .utf8)
+        let stage = try await stage()
+        let settings = try stage.configuration()
         func compare(_ name: String, _ change: (String) -> String) async throws -> (exit: Int32, errors: String) {
             let changed = change(settings)
             #expect(changed != settings)
-            try stage.folder.write("state/\(name).yaml", Array(changed.utf8))
-            let outcome = try await Binary.run(
-                Binary.url,
-                ["compare", "state/receipts.jsonl", "--config", "state/\(name).yaml", "--to", "\(name).jsonl"],
-                in: stage.folder)
+            try stage.folder.write("\(name).yaml", changed)
+            let outcome = try await stage.run(
+                "compare", "receipts.jsonl", "--config", "\(name).yaml", "--to", "\(name).jsonl")
             return (outcome.exit, outcome.errors)
         }
-        try stage.folder.write("state/wrong.txt", Array("00000000000000000000000000000000\n".utf8))
+        try stage.folder.write("wrong.txt", Array("00000000000000000000000000000000\n".utf8))
         let secret = try await compare("secret") { $0.replacing("shared-secret.txt", with: "wrong.txt") }
         #expect(secret.exit == 3, "\(secret.errors)")
         #expect(
@@ -148,12 +125,11 @@ struct CompareTests {
         }
         #expect(key.exit == 3, "\(key.errors)")
         #expect(key.errors.contains("stopped: the App Store rejected the key of com.example.app"), "\(key.errors)")
-        try stage.folder.write("state/none.p8", Array("no key\n".utf8))
+        try stage.folder.write("none.p8", Array("no key\n".utf8))
         let none = try await compare("none") { text in
             text.replacing("SubscriptionKey_SIMKEY0001.p8", with: "none.p8")
         }
         #expect(none.exit == 2, "\(none.errors)")
         #expect(none.errors.contains("com.example.app: the privateKey of serverAPI cannot be used:"), "\(none.errors)")
-        await stage.stop()
     }
 }

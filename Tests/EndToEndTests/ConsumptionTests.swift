@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Foundation
 import GRDB
 import ReceiptBridgeSimulator
@@ -6,17 +7,11 @@ import ReceiptBridgeTestSupport
 
 @Suite("consumption send")
 struct ConsumptionTests {
-    private func transaction(_ stage: CommandFixture, _ kind: SimulatedProduct.Kind) throws -> String {
-        try #require(
-            stage.customers().flatMap(\.transactions).first { $0.product.kind == kind && !$0.isFamilyShared }
-        ).transactionId
-    }
-
     @Test("consumption send sends only what the customer consented to and what Apple accepts for the product")
     func second() async throws {
         let stage = try await CommandFixture()
-        let consumable = try transaction(stage, .consumable)
-        let subscription = try transaction(stage, .autoRenewable)
+        let consumable = try stage.appStore.purchase(.consumable).transactionId
+        let subscription = try stage.appStore.purchase().transactionId
         func words(_ id: String, _ more: String...) -> [String] {
             ["consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED"] + more
         }
@@ -24,9 +19,9 @@ struct ConsumptionTests {
         #expect(preview["url"]?.text?.hasSuffix("/inApps/v2/transactions/consumption/\(consumable)") == true)
         #expect(
             preview["body"]
-                == .object([
-                    "customerConsented": .bool(true), "sampleContentProvided": .bool(false),
-                    "deliveryStatus": .string("DELIVERED"), "consumptionPercentage": .number(67_932),
+                == JSONValue([
+                    "customerConsented": true, "sampleContentProvided": false, "deliveryStatus": "DELIVERED",
+                    "consumptionPercentage": 67_932,
                 ]))
         for arguments in [
             words(consumable, "--consumption-percentage", "67932", "--refund-preference", "GRANT_PRORATED"),
@@ -42,20 +37,16 @@ struct ConsumptionTests {
         try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only allowed with --v1")
         try await stage.expectRefusal(words("0"), "1 to 20 digits")
         // The product is unknown here, so Apple is asked for it; what Apple does not accept is not sent.
-        let percentage = try await stage.run(words(subscription, "--consumption-percentage", "1000"))
-        #expect(
-            percentage.exit == 2 && percentage.errors.contains("not allowed for a subscription"), "\(percentage.errors)"
-        )
+        try await stage.run(
+            words(subscription, "--consumption-percentage", "1000"), exit: 2, says: "not allowed for a subscription")
         #expect(stage.appStore.requests.count("consumption.production") == 2)
-        let unknown = try await stage.run(words("999999999999999"))
-        #expect(unknown.exit == 1 && unknown.errors.contains("no such transaction"), "\(unknown.errors)")
-        await stage.stop()
+        try await stage.run(words("999999999999999"), exit: 1, says: "no such transaction")
     }
 
     @Test("The form of version 1 sends numbers, and 0 (undeclared) for omitted values")
     func first() async throws {
         let stage = try await CommandFixture(store: nil)
-        let consumable = try transaction(stage, .consumable)
+        let consumable = try stage.appStore.purchase(.consumable).transactionId
         let words = [
             "consumption", "send", consumable, "--v1", "--customer-consented", "--delivery-status", "0",
             "--consumption-status", "3", "--account-tenure", "7", "--refund-preference", "2",
@@ -71,16 +62,14 @@ struct ConsumptionTests {
             (["--consumption-percentage", "1"], "not allowed with --v1"),
             (["--delivery-status", "DELIVERED"], "a number"),
         ] { try await stage.expectRefusal(words + more, reason) }
-        await stage.stop()
     }
 
     @Test("A stored request of Apple's can be answered within twelve hours, and later only with --late")
     func late() async throws {
         let stage = try await CommandFixture()
-        let asked = try await stage.ask("POST", "/events", .object(["event": .string("consumptionRequest")]))
-        let event = try #require(asked["events"]?.elements?.first)
-        let environment = try #require(event["environment"]?.text).lowercased()
-        let id = try #require(event["notifications"]?.elements?.first?["transactionId"]?.text)
+        let event = try stage.appStore.simulate(EventRequest(.consumptionRequest))
+        let environment = try #require(event.after).environment.rawValue.lowercased()
+        let id = try #require(event.notifications.first?.transaction).transactionId
         let history = try await stage.run(
             "notifications", "history", "--replay", "--type", "CONSUMPTION_REQUEST", "--environment", environment)
         #expect(history.exit == 0 && history.lines.contains { $0["transactionId"]?.text == id }, "\(history.errors)")
@@ -88,27 +77,19 @@ struct ConsumptionTests {
             "consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED", "--environment",
             environment,
         ]
-        let sent = try await stage.run(words)
-        #expect(sent.exit == 0, "\(sent.errors)")
+        try await stage.run(words, exit: 0)
         // Stores a request that is dated 13 hours ago.
         let text = try await stage.appStore.notification(of: id, hoursAgo: 13)
-        let queue = try DatabaseQueue(path: stage.folder.path("bridge.sqlite"))
-        try await queue.write { db in
-            try db.execute(
-                sql: "UPDATE notification SET text = ? WHERE type = 'CONSUMPTION_REQUEST'", arguments: [text])
-        }
-        try queue.close()
+        try await stage.change("UPDATE notification SET text = ? WHERE type = 'CONSUMPTION_REQUEST'", [text])
         try await stage.expectRefusal(words, "Apple asked at 2")
         try await stage.expectRefusal(words + ["--dry-run"], "and waited until")
-        let late = try await stage.run(words + ["--late"])
-        #expect(late.exit == 0, "\(late.errors)")
+        try await stage.run(words + ["--late"], exit: 0)
         // The product is known from the stored transaction.
         let type = stage.appStore.world.customers.flatMap(\.transactions).first { $0.transactionId == id }?.product.kind
         if type == .autoRenewable {
             try await stage.expectRefusal(
                 words + ["--late", "--consumption-percentage", "1"], "not allowed for a subscription")
         }
-        await stage.stop()
     }
 }
 
@@ -118,11 +99,11 @@ extension SimulatedStore {
         func text(_ payload: JSONValue) -> String {
             "\(Base64.encodeURLSafe(Array("{}".utf8))).\(Base64.encodeURLSafe(payload.bytes)).AA"
         }
-        let date = Int64(Date().timeIntervalSince1970 * 1_000) - hours * 3_600_000
+        let date = Timestamp.now.advanced(by: .hours(-hours)).milliseconds
         return text(
-            .object([
-                "notificationType": .string("CONSUMPTION_REQUEST"), "signedDate": .number(date),
-                "data": .object(["signedTransactionInfo": .string(text(.object(["transactionId": .string(id)])))]),
+            JSONValue([
+                "notificationType": "CONSUMPTION_REQUEST", "signedDate": date,
+                "data": JSONValue(["signedTransactionInfo": text(JSONValue(["transactionId": id]))]),
             ]))
     }
 }

@@ -94,7 +94,7 @@ struct DamagedProgressTests {
         let stage = try await CommandFixture(customers: 8)
         let receipts = stage.appStore.receipts.prefix(20)
         let rows = receipts.enumerated().map {
-            JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1.base64)]).bytes + [0x0A]
+            JSONValue(["id": "row \($0)", "receipt": $1.base64]).bytes + [0x0A]
         }
         try stage.folder.write("in.jsonl", rows.joined())
         let ids = stage.customers().compactMap(\.transactions.first?.transactionId)
@@ -117,7 +117,7 @@ struct DamagedProgressTests {
         let whole = bytes(command.progress, of: stage)
         try #require(whole.count >= 2 * Self.page)
         let result = bytes(command.result, of: stage)
-        let calls = try await stage.calls
+        let calls = stage.appStore.requests.total
         for damage in Self.chosen(command) {
             var damaged = whole
             damage.change(&damaged)
@@ -127,8 +127,7 @@ struct DamagedProgressTests {
             // A file that is not a progress file is never removed, not even with --fresh.
             let isOther = damage.name == "another file" && command.words.contains("--offline")
             for more in isOther ? [[], ["--fresh"]] : [[]] {
-                let outcome = try await stage.run(command.words + more)
-                #expect(outcome.exit == 2, "\(damage.name): \(outcome.exit) \(outcome.errors)")
+                let outcome = try await stage.run(command.words + more, exit: 2)
                 #expect(outcome.errors.contains(command.progress), "\(damage.name): \(outcome.errors)")
                 #expect(outcome.errors.contains(damage.message), "\(damage.name): \(outcome.errors)")
                 guard damage.message == "notADatabase" else { continue }
@@ -139,12 +138,11 @@ struct DamagedProgressTests {
             let isUnchanged =
                 bytes(command.progress, of: stage) == damaged && bytes(command.result, of: stage) == result
             #expect(isUnchanged, "\(damage.name)")
-            #expect(try await stage.calls == calls, "\(damage.name)")
+            #expect(stage.appStore.requests.total == calls, "\(damage.name)")
         }
         try stage.folder.write(command.progress, whole)
         var next = try await stage.run(command.words)
         for _ in 0..<20 where next.exit == 3 { next = try await stage.run(command.words) }
         #expect(next.exit == 0, "\(next.errors)")
-        await stage.stop()
     }
 }

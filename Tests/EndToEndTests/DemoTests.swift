@@ -16,8 +16,7 @@ struct DemoTests {
         let folder = try TemporaryFolder()
         let script = Repository.folder.appending(path: "Tests/Scripts/check/demo.sh")
         let words = [script.path, Binary.url.path, "results"]
-        let outcome = try await Binary.run(URL(filePath: "/bin/sh"), words, in: folder)
-        #expect(outcome.exit == 0, "\(outcome.errors)")
+        let outcome = try await Binary.run(URL(filePath: "/bin/sh"), words, in: folder, exit: 0)
         #expect(outcome.text.contains("\nAll responses are as expected.\n"))
         #expect(outcome.text.split(separator: "\n").count { $0.hasPrefix("✓ ") } == 10, "\(outcome.text)")
         #expect(
@@ -35,8 +34,7 @@ struct DemoTests {
         chmod(tool, 0o755)
         let script = Repository.folder.appending(path: "Tests/Scripts/check/demo.sh")
         let outcome = try await Binary.run(
-            URL(filePath: "/bin/sh"), [script.path, tool], in: folder, within: .seconds(10))
-        #expect(outcome.exit == 1)
+            URL(filePath: "/bin/sh"), [script.path, tool], in: folder, within: .seconds(10), exit: 1)
         #expect(outcome.errors == "demo: simulate ended before it listened on its port\n    too few descriptors\n")
     }
 

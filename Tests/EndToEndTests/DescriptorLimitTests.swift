@@ -6,10 +6,6 @@ import ReceiptBridgeTestSupport
 #if os(Linux)
     @Suite("Limit of file descriptors")
     struct DescriptorLimitTests {
-        private static func openFiles(of process: Int32) -> Int {
-            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
-        }
-
         /// Starts the tool with a limit of descriptors that a shell sets, for example `-S -n 64` or `-n 128`.
         private static func serve(_ limit: String, in folder: TemporaryFolder) throws -> Running {
             let command =
@@ -18,13 +14,10 @@ import ReceiptBridgeTestSupport
         }
 
         private static func folder() throws -> TemporaryFolder {
-            let folder = try TemporaryFolder()
-            try StateDirectory(folder.url.path).write(SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
-            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
-            try folder.write(
-                "receipt-bridge.yaml",
-                ("operations: {listen: 127.0.0.1:0}\n"
-                    + yaml.replacing("answer: [apple, receipt]", with: "answer: [receipt]")).utf8)
+            let folder = try TemporaryFolder.simulated()
+            let yaml = try folder.text("receipt-bridge.yaml")
+                .replacing("answer: [apple, receipt]", with: "answer: [receipt]")
+            try folder.write("receipt-bridge.yaml", "operations: {listen: 127.0.0.1:0}\n" + yaml)
             return folder
         }
 
@@ -32,11 +25,6 @@ import ReceiptBridgeTestSupport
             let receipt = try #require(folder.lines("receipts.jsonl").first?["receipt"]?.text)
             return RawConnection.post(
                 "/verifyReceipt", Question.body(receipt, password: SimulatedApp.first.sharedSecret), ["Host: a"])
-        }
-
-        private static func ask(_ connection: RawConnection, _ question: [UInt8]) async throws -> Int64? {
-            try await connection.send(question)
-            return try JSONValue(reading: try await connection.answer()?.body ?? [])["status"]?.integer
         }
 
         // T20
@@ -63,12 +51,10 @@ import ReceiptBridgeTestSupport
             }
             for batch in 0..<20 {
                 for client in clients.prefix(10) {
-                    let answer = try await client.answer()
-                    #expect(try JSONValue(reading: answer?.body ?? [])["status"]?.integer == 0, "\(batch)")
-                    most = max(most, Self.openFiles(of: proxy.identifier))
+                    #expect(try await client.answer()?.verdict == 0, "\(batch)")
+                    most = max(most, proxy.openFiles)
                 }
-                try await operations.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                #expect(try await operations.answer()?.status == 200)
+                #expect(try await operations.ask(RawConnection.request("GET", "/healthz")).status == 200)
                 for client in clients.prefix(10) { client.leave() }
                 clients.removeFirst(10)
             }
@@ -76,9 +62,8 @@ import ReceiptBridgeTestSupport
             #expect(
                 proxy.errors.contains(
                     "file descriptor limit allows fewer connections than limits.connections; using the lower number"))
-            #expect(try await Self.ask(RawConnection(port: port), question) == 0)
-            proxy.stop()
-            #expect(await proxy.end() == 0)
+            #expect(try await proxy.ask(question).verdict == 0)
+            await proxy.finish()
         }
 
         // T20
@@ -93,9 +78,8 @@ import ReceiptBridgeTestSupport
             var clients: [RawConnection] = []
             for _ in 0..<70 { clients.append(try RawConnection(port: port)) }
             let question = try Self.question(folder)
-            for client in clients { #expect(try await Self.ask(client, question) == 0) }
-            proxy.stop()
-            #expect(await proxy.end() == 0)
+            for client in clients { #expect(try await client.ask(question).verdict == 0) }
+            await proxy.finish()
         }
 
         // T20

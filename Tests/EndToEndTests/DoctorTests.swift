@@ -10,8 +10,7 @@ struct DoctorTests {
     /// Returns the results in the form `pass openssl`, except those that depend on the machine: its descriptors and
     /// memory, and the listeners, whose addresses other tests may use.
     private func verdicts(_ outcome: Binary.Outcome) throws -> [String] {
-        guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return [] }
-        return rows.compactMap { row in
+        try (JSONValue(reading: outcome.output).elements ?? []).compactMap { row in
             guard row.keys == ["check", "ok", "detail", "advice"], let name = row["check"]?.text,
                 let verdict = row["ok"]?.text, !name.hasSuffix("listen"), !["descriptors", "memory"].contains(name)
             else { return nil }
@@ -20,16 +19,15 @@ struct DoctorTests {
     }
 
     private func row(_ outcome: Binary.Outcome, _ check: String) throws -> (detail: String, advice: String) {
-        guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return ("", "") }
-        let row = try #require(rows.first { $0["check"]?.text == check })
+        let rows = try JSONValue(reading: outcome.output).elements
+        let row = try #require(rows?.first { $0["check"]?.text == check })
         return (row["detail"]?.text ?? "", row["advice"]?.text ?? "")
     }
 
     @Test("doctor finds no problem in the files of a simulator")
     func healthy() async throws {
         let stage = try await CommandFixture(customers: 4)
-        let outcome = try await stage.run("doctor", "--json")
-        #expect(outcome.exit == 0, "\(outcome.text)")
+        let outcome = try await stage.run("doctor", "--json", exit: 0)
         #expect(
             try verdicts(outcome).filter { !$0.hasPrefix("warn secret") } == [
                 "pass configuration", "pass openssl", "pass root", "pass root", "pass root", "warn root", "warn root",
@@ -38,18 +36,17 @@ struct DoctorTests {
                 "pass serverAPI com.example.app production", "pass serverAPI com.example.app sandbox",
             ], "\(outcome.text)")
         #expect(!FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite")))
-        let before = try await stage.calls
+        let before = stage.appStore.requests.total
         let offline = try await stage.run("doctor", "--offline")
         #expect(offline.exit == 0 && offline.text.contains("pass  root"))
         #expect(offline.text.contains("Apple Root CA - G3, until 2039-04-30, built in"))
-        #expect(try await stage.calls == before)
-        await stage.stop()
+        #expect(stage.appStore.requests.total == before)
     }
 
     @Test("doctor reports problems with keys, secrets, the store and the egress proxy")
     func ill() async throws {
         let stage = try await CommandFixture(customers: 2)
-        let yaml = try String(contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+        let yaml = try stage.folder.text("receipt-bridge.yaml")
         try stage.folder.write("bridge.sqlite", "this is no database, however long it may be".utf8)
         let secret = try stage.folder.write("open.txt", "Zm9ydHktdHdvIGJ5dGVz".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret)
@@ -59,8 +56,7 @@ struct DoctorTests {
                 .appending("\ntokens: [{file: open.txt}]\n").utf8)
         let ill = try await Binary.run(
             "doctor", "--json", "--config", "ill.yaml", in: stage.folder,
-            environment: ["https_proxy": "http://user:canary@127.0.0.1:1"])
-        #expect(ill.exit == 1)
+            environment: ["https_proxy": "http://user:canary@127.0.0.1:1"], exit: 1)
         let found = try verdicts(ill)
         for expected in [
             "warn secret tokens[0]", "fail store", "fail proxy", "fail serverAPI com.example.app production",
@@ -82,10 +78,9 @@ struct DoctorTests {
         // The simulator has the port, so a server that may start exits nevertheless.
         for (answer, isRefused) in [("[api]", true), ("[api, receipt]", false)] {
             try stage.configure("unanswered.yaml", store: "none", answer: answer)
-            let file = stage.folder.url.appending(path: "unanswered.yaml")
             try stage.folder.write(
                 "unanswered.yaml",
-                String(contentsOf: file, encoding: .utf8).replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
+                stage.folder.text("unanswered.yaml").replacing(/file: \S+?\.p8/, with: "file: other.p8"))
             let serve = try await stage.run(
                 "serve", "--listen", "127.0.0.1:\(stage.port)", "--config", "unanswered.yaml")
             let line = "receipt-bridge: com.example.app: the privateKey of serverAPI cannot be used: \(reason)"
@@ -123,20 +118,16 @@ struct DoctorTests {
         #expect(
             try row(outcome, "secret tokens[2]").detail.hasSuffix(
                 "c.txt can be read or changed by every user of this machine"))
-        let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
-            .posixPermissions]
-        #expect(mode as? Int == 0o644)
-        await stage.stop()
+        #expect(try stage.folder.permissions("bridge.sqlite") == 0o644)
     }
 
     @Test("doctor finds a damaged store, and never advises to move a store that a newer version wrote")
     func damagedStore() async throws {
         let stage = try await CommandFixture(customers: 24)
-        let filled = try await stage.run("notifications", "history", "--replay")
-        #expect(filled.exit == 0, "\(filled.errors)")
+        try await stage.replay()
         #expect(try await stage.run("forget", "--rewrite").exit == 0)
-        let whole = try Data(contentsOf: stage.folder.url.appending(path: "bridge.sqlite"))
-        var bytes = [UInt8](whole)
+        let whole = try stage.folder.read("bridge.sqlite")
+        var bytes = whole
         // Overwrites every fourth page after those of the schema.
         var generator = SeededGenerator("doctor, a damaged store")
         for page in stride(from: 100, to: bytes.count / 4_096, by: 4) {
@@ -149,14 +140,11 @@ struct DoctorTests {
         #expect(found.advice.contains("restore a backup"))
 
         try stage.folder.write("bridge.sqlite", whole)
-        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
-            try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')")
-        }
+        try await stage.change("INSERT INTO grdb_migrations VALUES ('of a later version')")
         let newer = try await stage.run("doctor", "--offline", "--json")
         let verdict = try row(newer, "store")
         #expect(newer.exit == 1 && verdict.detail.contains("a newer version of receipt-bridge wrote this file"))
         #expect(verdict.advice == "run the version that wrote it, or a newer one; the file is intact")
-        await stage.stop()
     }
 
     @Test("doctor says which app a receipt is of, and whether Apple accepts the shared secret of that app")
@@ -219,7 +207,6 @@ struct DoctorTests {
                 == ["fail receipt: nowhere.b64: cannot be read: there is no such file"])
         #expect(
             try await rows("receipt-bridge.yaml", "wrong.txt").first?.hasPrefix("fail receipt: wrong.txt: ") == true)
-        await stage.stop()
     }
 
     @Test("A bundle ID, secret, issuer ID, key ID or key file that does not look like Apple's is a warning")

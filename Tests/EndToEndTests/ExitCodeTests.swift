@@ -6,34 +6,28 @@ import ReceiptBridgeTestSupport
 /// The exit codes of docs/COMMANDS.md if the App Store does not respond or rejects the key.
 @Suite("Exit codes")
 struct ExitCodeTests {
-    /// A command with its exit codes: if nothing listens at the App Store's address, if Apple's rate limit is
-    /// exceeded, and if Apple rejects the key.
-    private struct Row {
-        let words: [String]
-        let unreachable: Int32
-        let rateLimited: Int32
-        let keyRefused: Int32
+    /// Commands whose exit code is 3 if nothing listens at the App Store's address, if Apple's rate limit is exceeded,
+    /// and if Apple rejects the key.
+    private func commands(id: String) -> [[String]] {
+        [
+            ["lookup", id], ["orders", "lookup", "M76RHDBYIBH"],
+            ["refunds", "sweep", "--ids", "ids.txt", "--max-hours", "0.001"],
+            ["renewals", "extend", "--original-transaction-id", id, "--days", "3", "--reason", "3"],
+            ["notifications", "test"], ["notifications", "history"],
+            ["consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED"],
+        ]
     }
 
-    /// `verify` has two codes by contract: 0 for status 0 and 21006, 1 for everything else.
-    private func rows(id: String) -> [Row] {
-        [
-            Row(words: ["lookup", id], unreachable: 3, rateLimited: 3, keyRefused: 3),
-            Row(words: ["orders", "lookup", "M76RHDBYIBH"], unreachable: 3, rateLimited: 3, keyRefused: 3),
-            Row(
-                words: ["refunds", "sweep", "--ids", "ids.txt", "--max-hours", "0.001"], unreachable: 3, rateLimited: 3,
-                keyRefused: 3),
-            Row(
-                words: ["renewals", "extend", "--original-transaction-id", id, "--days", "3", "--reason", "3"],
-                unreachable: 3, rateLimited: 3, keyRefused: 3),
-            Row(words: ["notifications", "test"], unreachable: 3, rateLimited: 3, keyRefused: 3),
-            Row(words: ["notifications", "history"], unreachable: 3, rateLimited: 3, keyRefused: 3),
-            Row(
-                words: ["consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED"],
-                unreachable: 3, rateLimited: 3, keyRefused: 3),
-            Row(words: ["verify", "receipt.b64", "--answer", "api"], unreachable: 1, rateLimited: 1, keyRefused: 1),
-            Row(words: ["verify", "receipt.b64", "--answer", "apple"], unreachable: 1, rateLimited: 0, keyRefused: 0),
+    /// Those rows, and `verify`, which has two codes by contract: 0 for status 0 and 21006, 1 for everything else.
+    private func rows(id: String, apple: Int32) -> [(words: [String], exit: Int32)] {
+        commands(id: id).map { ($0, 3) } + [
+            (["verify", "receipt.b64", "--answer", "api"], 1), (["verify", "receipt.b64", "--answer", "apple"], apple),
         ]
+    }
+
+    private func limit(_ stage: CommandFixture, retryAfter: String) {
+        stage.appStore.faults.add(
+            SimulatedFault(.serverAPI(.failure(code: 4_290_000, retryAfter: retryAfter)), endpoint: "serverAPI"))
     }
 
     private func stage() async throws -> (stage: CommandFixture, id: String) {
@@ -53,13 +47,11 @@ struct ExitCodeTests {
     func unreachable() async throws {
         let (stage, id) = try await stage()
         let yaml = try stage.configuration().replacing("127.0.0.1:\(stage.port)", with: "127.0.0.1:1")
-        try await expect(
-            rows(id: id).map { ($0.words, $0.unreachable) } + [(["compare", "receipts.jsonl"], 3)], stage, yaml: yaml)
+        try await expect(rows(id: id, apple: 1) + [(["compare", "receipts.jsonl"], 3)], stage, yaml: yaml)
         // verifyReceipt responds, but the App Store Server API cannot be reached.
         let half = try stage.configuration().replacing(
             /:\d+(\/(?:production|sandbox))\n/, with: { ":1\($0.output.1)\n" })
         try await expect([(["compare", "receipts.jsonl"], 3)], stage, yaml: half)
-        await stage.stop()
     }
 
     @Test(
@@ -67,14 +59,8 @@ struct ExitCodeTests {
         .timeLimit(.minutes(5)))
     func rateLimited() async throws {
         let (stage, id) = try await stage()
-        try await stage.ask(
-            "POST", "/faults",
-            .object([
-                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("7200"),
-                "endpoint": .string("serverAPI"),
-            ]))
-        try await expect(rows(id: id).map { ($0.words, $0.rateLimited) }, stage, yaml: try stage.configuration())
-        await stage.stop()
+        limit(stage, retryAfter: "7200")
+        try await expect(rows(id: id, apple: 0), stage, yaml: try stage.configuration())
     }
 
     @Test(
@@ -86,8 +72,7 @@ struct ExitCodeTests {
         let others: [(words: [String], exit: Int32)] = [
             (["compare", "receipts.jsonl"], 3), (["migrate", "receipts.jsonl", "--to", "out.jsonl"], 3),
         ]
-        try await expect(rows(id: id).map { ($0.words, $0.keyRefused) } + others, stage, yaml: yaml)
-        await stage.stop()
+        try await expect(rows(id: id, apple: 0) + others, stage, yaml: yaml)
     }
 
     @Test("The exit code is 2, before any call, if the private key file contains no key", .timeLimit(.minutes(5)))
@@ -95,24 +80,17 @@ struct ExitCodeTests {
         let (stage, id) = try await stage()
         try stage.folder.write("none.p8", "no key\n".utf8)
         let yaml = try stage.configuration().replacing(/SubscriptionKey_\w+\.p8/, with: "none.p8")
-        let words = rows(id: id).map(\.words).filter { $0[0] != "verify" }
         let others = [["compare", "receipts.jsonl"], ["migrate", "receipts.jsonl", "--to", "out.jsonl"]]
-        try await expect((words + others).map { ($0, 2) }, stage, yaml: yaml)
-        await stage.stop()
+        try await expect((commands(id: id) + others).map { ($0, 2) }, stage, yaml: yaml)
     }
 
     /// Runs the commands concurrently, because each of them retries for some seconds. Each has a store of its own.
     private func expect(_ rows: [(words: [String], exit: Int32)], _ stage: CommandFixture, yaml: String) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, row) in rows.enumerated() {
-                try stage.folder.write(
-                    "\(index).yaml", yaml.replacing("sqlite:bridge.sqlite", with: "sqlite:\(index).sqlite").utf8)
-                group.addTask {
-                    let outcome = try await stage.run(row.words + ["--config", "\(index).yaml"])
-                    #expect(outcome.exit == row.exit, "\(row.words): \(outcome.exit) \(outcome.errors)")
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(rows.indices) { index in
+            try stage.folder.write(
+                "\(index).yaml", yaml.replacing("sqlite:bridge.sqlite", with: "sqlite:\(index).sqlite"))
+            let outcome = try await stage.run(rows[index].words + ["--config", "\(index).yaml"])
+            #expect(outcome.exit == rows[index].exit, "\(rows[index].words): \(outcome.exit) \(outcome.errors)")
         }
     }
 
@@ -126,17 +104,15 @@ struct ExitCodeTests {
             try stage.configuration().replacing("127.0.0.1:\(stage.port)", with: "127.0.0.1:1").utf8)
         let line = try #require(try stage.folder.lines("receipts.jsonl").first)
         try stage.folder.write("in.jsonl", line.bytes)
-        let outcome = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl", "--config", "closed.yaml")
-        #expect(outcome.exit == 3, "\(outcome.errors)")
+        let outcome = try await stage.run(
+            "migrate", "in.jsonl", "--to", "out.jsonl", "--config", "closed.yaml", exit: 3)
         #expect(
             outcome.errors.hasSuffix(
                 "receipt-bridge: stopped: the App Store Server API cannot be reached; run the same command again to resume\n"
             ),
             "\(outcome.errors)")
         #expect(try stage.folder.lines("out.jsonl").map { $0["outcome"]?.text } == ["failed"])
-        let again = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl")
-        #expect(again.exit == 0, "\(again.errors)")
-        await stage.stop()
+        try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl", exit: 0)
     }
 
     @Test(
@@ -147,12 +123,7 @@ struct ExitCodeTests {
         ])
     func progressWaits(words: [String]) async throws {
         let (stage, _) = try await stage()
-        try await stage.ask(
-            "POST", "/faults",
-            .object([
-                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("500"),
-                "endpoint": .string("serverAPI"),
-            ]))
+        limit(stage, retryAfter: "500")
         let terminal = try PseudoTerminal(columns: 40)
         let running = try Running(words + ["--config", "receipt-bridge.yaml"], in: stage.folder, terminal: terminal)
         let waits = await eventually(within: .seconds(45)) {
@@ -162,33 +133,26 @@ struct ExitCodeTests {
         #expect(terminal.progress.allSatisfy { $0.count <= 37 }, "\(terminal.progress)")
         running.kill()
         _ = await running.end()
-        await stage.stop()
     }
 
     @Test("migrate shows until when it waits for Apple, makes no call before, and ends with 3 after a signal")
     func migrateWaits() async throws {
         let (stage, _) = try await stage()
-        try await stage.ask(
-            "POST", "/faults",
-            .object([
-                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("500"),
-                "endpoint": .string("serverAPI"),
-            ]))
+        limit(stage, retryAfter: "500")
         let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
         let isLogged = await eventually(within: .seconds(45)) {
             running.errors.contains(/looking up customers: 0 of \d+, .*, waiting for Apple until \d\d:\d\d\n/)
         }
         #expect(isLogged, "\(running.errors)")
-        let calls = try await stage.calls
+        let calls = stage.appStore.requests.total
         // Two more lines of progress, which only wait.
         let shown = running.errors.matches(of: /waiting for Apple until/).count
         #expect(
             await eventually(within: .seconds(45)) {
                 running.errors.matches(of: /waiting for Apple until/).count >= shown + 2
             })
-        #expect(try await stage.calls == calls)
+        #expect(stage.appStore.requests.total == calls)
         running.stop()
         #expect(await running.end() == 3, "\(running.errors)")
-        await stage.stop()
     }
 }

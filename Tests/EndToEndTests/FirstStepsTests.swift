@@ -44,8 +44,7 @@ struct FirstStepsTests {
     func misspelling(words: [String], question: String?) async throws {
         let folder = try TemporaryFolder()
         try folder.write("bad.yaml", "tsl: 1\napps: [{bundleId: com.example.app, anwser: [apple]}]\n".utf8)
-        let outcome = try await Binary.run(Binary.url, words, in: folder)
-        #expect(outcome.exit == 2)
+        let outcome = try await Binary.run(Binary.url, words, in: folder, exit: 2)
         #expect(question.map(outcome.errors.contains) ?? !outcome.errors.contains("Did you mean"), "\(outcome.errors)")
     }
 
@@ -66,18 +65,17 @@ struct FirstStepsTests {
         ] {
             let written = try await Binary.run(Binary.url, ["init"] + words, in: folder)
             #expect(written.exit == 0 && written.output.isEmpty, "\(written.errors)")
-            let file = folder.path("receipt-bridge.yaml")
-            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
-            let before = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(try folder.permissions("receipt-bridge.yaml") == 0o600)
+            let before = try folder.text("receipt-bridge.yaml")
             let again = try await Binary.run("init", in: folder)
             #expect(again.exit == 2 && again.errors.hasPrefix("receipt-bridge: receipt-bridge.yaml exists"))
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
+            #expect(try folder.text("receipt-bridge.yaml") == before)
 
             let doctor = try await Binary.run("doctor", "--offline", in: folder)
             #expect(doctor.exit == 0 && doctor.errors == "receipt-bridge: using receipt-bridge.yaml in this folder\n")
             #expect(doctor.text.contains("1 app: \(words.isEmpty ? "com.example.app" : words[1])\n"), "\(doctor.text)")
             #expect(!doctor.text.contains("secret") && doctor.text.contains(" checks passed"), "\(doctor.text)")
-            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.removeItem(atPath: folder.path("receipt-bridge.yaml"))
         }
     }
 
@@ -96,8 +94,8 @@ struct FirstStepsTests {
             try await doctor(environment: ["RECEIPT_BRIDGE_CONFIG": "other.yaml"]),
         ] { #expect(named.errors.isEmpty && named.text.contains("1 app: com.example.named"), "\(named.text)") }
         // A server says so in its log. Nothing can listen on that address.
-        let serve = try await Binary.run("serve", in: folder)
-        #expect(serve.exit == 2 && serve.errors.contains(#""message":"using receipt-bridge.yaml in this folder""#))
+        let serve = try await Binary.run(
+            "serve", in: folder, exit: 2, says: #""message":"using receipt-bridge.yaml in this folder""#)
         #expect(serve.errors.contains("listen: 192.0.2.1:80 cannot be used"), "\(serve.errors)")
 
         // The simulator's own roots are never trusted by chance.
@@ -135,8 +133,7 @@ struct FirstStepsTests {
 
     @Test("decode and verify print text on a terminal, JSON on request, and their help if nothing is to be read")
     func terminal() async throws {
-        let folder = try TemporaryFolder()
-        try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
+        let folder = try TemporaryFolder.simulated()
         try FileManager.default.removeItem(atPath: folder.path("receipt-bridge.yaml"))
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8)
@@ -165,8 +162,7 @@ struct FirstStepsTests {
 
     @Test("--json prints a report as JSON, and --quiet leaves out the summary")
     func reports() async throws {
-        let folder = try TemporaryFolder()
-        try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
+        let folder = try TemporaryFolder.simulated()
         let migrate = ["migrate", "receipts.jsonl", "--roots", "roots"]
         let report = try await Binary.run(Binary.url, migrate + ["-o", "a.jsonl", "--json"], in: folder)
         let rows = try folder.lines("a.jsonl").count

@@ -6,26 +6,15 @@ import ReceiptBridgeTestSupport
 
 @Suite("forget")
 struct ForgetTests {
-    private struct Client {
-        let port: Int
-
-        func source(of receipt: String) async throws -> String? {
-            let connection = try RawConnection(port: port)
-            let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
-            try await connection.send(RawConnection.post("/verifyReceipt", body))
-            return try await connection.answer()?.header("Receipt-Bridge-Source")
-        }
-
-        func becomes(_ source: String, _ receipt: String) async -> Bool {
-            await eventually { (try? await self.source(of: receipt)) == source }
-        }
+    private func source(of receipt: String, _ server: Running) async throws -> String? {
+        try await server.verify(receipt).header("Receipt-Bridge-Source")
     }
 
     private func holds(_ text: String, _ folder: TemporaryFolder) throws -> Bool {
         try ["", "-wal"].contains { suffix in
-            let file = folder.url.appending(path: "bridge.sqlite\(suffix)")
-            guard FileManager.default.fileExists(atPath: file.path) else { return false }
-            return try Data(contentsOf: file).firstRange(of: Data(text.utf8)) != nil
+            let name = "bridge.sqlite\(suffix)"
+            guard FileManager.default.fileExists(atPath: folder.path(name)) else { return false }
+            return try folder.read(name).firstRange(of: Array(text.utf8)) != nil
         }
     }
 
@@ -33,8 +22,7 @@ struct ForgetTests {
     func running() async throws {
         let stage = try await CommandFixture(customers: 24)
         try stage.configure("stored.yaml", store: "sqlite:bridge.sqlite", answer: "[stored, api, receipt]")
-        let server = try stage.start("serve", "--config", "stored.yaml", "--listen", "127.0.0.1:0")
-        let client = Client(port: try await server.port())
+        let server = try await stage.serve("stored.yaml")
         let lines = try stage.folder.lines("receipts.jsonl").filter { line in
             line["style"]?.text == "appReceipt" && line["environment"]?.text == "Production"
                 && line["originalTransactionIds"]?.elements?.count == 1
@@ -42,7 +30,10 @@ struct ForgetTests {
         try #require(lines.count >= 2)
         func receipt(_ index: Int) throws -> String { try #require(lines[index]["receipt"]?.text) }
         let id = try #require(lines[0]["originalTransactionIds"]?.elements?.first?.text)
-        for index in 0...1 { #expect(await client.becomes("stored", try receipt(index))) }
+        for index in 0...1 {
+            let text = try receipt(index)
+            #expect(await eventually { (try? await source(of: text, server)) == "stored" })
+        }
         #expect(try holds(id, stage.folder))
 
         let forget = ["forget", "--config", "stored.yaml", "--original-transaction-id", id]
@@ -58,23 +49,21 @@ struct ForgetTests {
         #expect(await eventually(within: .seconds(20)) { server.errors.contains("customer data was erased") })
         #expect(try !holds(id, stage.folder))
 
-        let before = try await stage.calls
-        #expect(try await client.source(of: receipt(1)) == "stored")
-        #expect(try await stage.calls == before)
+        let before = stage.appStore.requests.total
+        #expect(try await source(of: receipt(1), server) == "stored")
+        #expect(stage.appStore.requests.total == before)
         // Not from a cache: the App Store is called.
-        #expect(try await client.source(of: receipt(0)) == "api")
-        #expect(try await stage.calls > before)
+        #expect(try await source(of: receipt(0), server) == "api")
+        #expect(stage.appStore.requests.total > before)
         #expect(!server.errors.contains(id) && !outcome.errors.contains(id))
-        server.stop()
-        #expect(await server.end() == 0)
-        await stage.stop()
+        await server.finish()
     }
 
     @Test("forget exits with 1 if a customer is unknown, and with 2 if no customer is named")
     func mistakes() async throws {
         let stage = try await CommandFixture(customers: 2)
-        let missing = try await stage.run("forget", "--original-transaction-id", "730000000000001")
-        #expect(missing.exit == 2 && missing.errors.contains("there is no such store"), "\(missing.errors)")
+        try await stage.run(
+            "forget", "--original-transaction-id", "730000000000001", exit: 2, says: "there is no such store")
         #expect(try await stage.run("notifications", "history", "--replay").exit == 0)
         let unknown = try await stage.run("forget", "--app-account-token", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f")
         #expect(unknown.exit == 1 && unknown.lines.first?["erased"]?.keys == [], "\(unknown.errors)")
@@ -86,6 +75,5 @@ struct ForgetTests {
             (["--app-account-token", "x"], "a UUID"), (["--rewrite", "--environment", "mars"], "mars"),
             (["--original-transaction-id", "1", "--app-account-token", "x"], "either"),
         ] as [([String], String)] { try await stage.expectRefusal(["forget"] + words, reason) }
-        await stage.stop()
     }
 }

@@ -16,14 +16,10 @@ import ReceiptBridgeTestSupport
         /// Maximum memory of the server for one idle connection in KB; 15 KB were measured in a debug build.
         private static let kilobytesEach = 64
 
-        private static func openFiles(of process: Int32) -> Int {
-            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
-        }
-
         /// Waits until the condition is true. Checks less often than usual, because listing thousands of descriptors
         /// takes time.
-        private static func becomes(_ isSo: (_ files: Int) -> Bool, _ process: Int32) async -> Bool {
-            await eventually(within: .seconds(30), every: .milliseconds(50)) { isSo(openFiles(of: process)) }
+        private static func becomes(_ isSo: (_ files: Int) -> Bool, _ process: Running) async -> Bool {
+            await eventually(within: .seconds(30), every: .milliseconds(50)) { isSo(process.openFiles) }
         }
 
         // T20. Opening the connections may take 25 seconds, and the test waits twice for the server's descriptors.
@@ -36,20 +32,17 @@ import ReceiptBridgeTestSupport
             let allowed = limit.allowed
             let target = min(Self.target, (allowed - Self.others) / 2)
             try #require(target > 0)
-            let folder = try TemporaryFolder()
-            try StateDirectory(folder.url.path).write(SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
-            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            let folder = try TemporaryFolder.simulated()
+            let yaml = try folder.text("receipt-bridge.yaml")
                 .replacing("answer: [apple, receipt]", with: "answer: [receipt]")
-            try folder.write("receipt-bridge.yaml", ("limits: {connections: 20000}\n" + yaml).utf8)
+            try folder.write("receipt-bridge.yaml", "limits: {connections: 20000}\n" + yaml)
             let receipt = try #require(folder.lines("receipts.jsonl").first?["receipt"]?.text)
-            let proxy = try Running(
-                ["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
+            let proxy = try await Running.serve("--config", "receipt-bridge.yaml", in: folder)
             let port = try await proxy.port()
+            let question = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
             func ask() async throws -> Int64? {
-                let connection = try RawConnection(port: port)
-                let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
-                try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a", "Connection: close"]))
-                return try JSONValue(reading: try await connection.answer()?.body ?? [])["status"]?.integer
+                try await proxy.ask(RawConnection.post("/verifyReceipt", question, ["Host: a", "Connection: close"]))
+                    .verdict
             }
             let requests = 3
             for _ in 0..<requests { #expect(try await ask() == 0) }
@@ -57,10 +50,10 @@ import ReceiptBridgeTestSupport
             var files = -1
             _ = await eventually(within: .seconds(5), every: .milliseconds(100)) {
                 let before = files
-                files = Self.openFiles(of: proxy.identifier)
+                files = proxy.openFiles
                 return files == before
             }
-            let filesBefore = Self.openFiles(of: proxy.identifier)
+            let filesBefore = proxy.openFiles
             let memoryBefore = try #require(Usage(of: proxy.identifier)).residentKilobytes
 
             let begin = ContinuousClock.now
@@ -75,8 +68,8 @@ import ReceiptBridgeTestSupport
             // Waits, because the kernel accepts connections before the server does.
             let expected = filesBefore + count - requests
             #expect(
-                await Self.becomes({ $0 >= expected }, proxy.identifier),
-                "\(Self.openFiles(of: proxy.identifier)) of \(expected)")
+                await Self.becomes({ $0 >= expected }, proxy),
+                "\(proxy.openFiles) of \(expected)")
             for _ in 0..<5 { #expect(try await ask() == 0) }
             let memory = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
             let taken = begin.duration(to: .now)
@@ -84,15 +77,14 @@ import ReceiptBridgeTestSupport
 
             idle.removeAll()
             #expect(
-                await Self.becomes({ $0 <= filesBefore + Self.ownFiles }, proxy.identifier),
-                "\(Self.openFiles(of: proxy.identifier)) open, \(filesBefore) before")
+                await Self.becomes({ $0 <= filesBefore + Self.ownFiles }, proxy),
+                "\(proxy.openFiles) open, \(filesBefore) before")
             #expect(try await ask() == 0)
             let rest = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
             print(
                 "idle connections: \(count) (\(allowed) descriptors allowed) in \(taken); \(memory) KB more, "
                     + "\(memory * 1_024 / count) bytes each; \(rest) KB more after all have disconnected")
-            proxy.stop()
-            #expect(await proxy.end() == 0)
+            await proxy.finish()
         }
     }
 #endif

@@ -18,8 +18,7 @@ struct ListCommandTests {
         try stage.folder.write("ids.txt", "\(known)\n\n  MNOTHING \r\n\(known)\n../../x\n".utf8)
         let words = ["orders", "lookup", "--ids", "ids.txt", "--budget", "1"]
         for _ in 0..<2 {
-            let outcome = try await stage.run(words)
-            #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+            let outcome = try await stage.run(words, exit: 1, says: "3 of 3 ids: 2 without success")
             try #require(outcome.lines.count == 3, "\(outcome.errors)")
             #expect(outcome.lines.map { $0["orderId"]?.text } == [known, "MNOTHING", "../../x"])
             #expect(outcome.lines.map { $0["status"]?.integer } == [0, 1, nil])
@@ -33,7 +32,6 @@ struct ListCommandTests {
             (["orders", "lookup", "--ids", "missing.txt"], "missing.txt: cannot be read: there is no such file"),
             (["orders", "lookup", "--ids", "-"], "needs --to"),
         ] { try await stage.expectRefusal(arguments, reason) }
-        await stage.stop()
     }
 
     @Test("A list that is stopped resumes; a finished one does nothing; another list in the same file is refused")
@@ -43,28 +41,21 @@ struct ListCommandTests {
         try #require(ids.count > 5)
         try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
         let words = ["orders", "lookup", "--ids", "ids.txt", "--to", "results.jsonl", "--budget", "1"]
-        let first = try await stage.run(words + ["--limit", "2"])
-        #expect(first.exit == 3 && first.errors.contains("stopped: --limit"), "\(first.errors)")
+        try await stage.run(words + ["--limit", "2"], exit: 3, says: "stopped: --limit")
         #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == Array(ids.prefix(2)))
         // An unfinished line of a run that was killed is cut off.
-        let file = try FileHandle(forWritingTo: stage.folder.url.appending(path: "results.jsonl"))
-        try file.seekToEnd()
-        try file.write(contentsOf: Data(#"{"orderId":"M"#.utf8))
-        try file.close()
+        try stage.folder.append("results.jsonl", #"{"orderId":"M"#.utf8)
         let second = try await stage.run(words)
         #expect(second.exit == 0 && second.output.isEmpty, "\(second.errors)")
         let lines = try stage.folder.lines("results.jsonl")
         #expect(lines.map { $0["orderId"]?.text } == ids)
-        let calls = try await stage.calls
-        let third = try await stage.run(words)
-        #expect(third.exit == 0 && third.errors.contains("all ids of this list are done"), "\(third.errors)")
-        #expect(try await stage.calls == calls)
+        let calls = stage.appStore.requests.total
+        try await stage.run(words, exit: 0, says: "all ids of this list are done")
+        #expect(stage.appStore.requests.total == calls)
         try stage.folder.write("ids.txt", "M1".utf8)
         try await stage.expectRefusal(words, "belongs to another list or to other options")
-        let fresh = try await stage.run(words + ["--fresh"])
-        #expect(fresh.exit == 1, "\(fresh.errors)")
+        try await stage.run(words + ["--fresh"], exit: 1)
         #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == ["M1"])
-        await stage.stop()
     }
 
     @Test("Ids that fail for now have no line, and the next run tries them again")
@@ -73,19 +64,11 @@ struct ListCommandTests {
         let ids = Array(Set(orders(stage))).sorted().prefix(3)
         try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
         let words = ["orders", "lookup", "--ids", "ids.txt", "--to", "results.jsonl", "--budget", "1"]
-        try await stage.ask(
-            "POST", "/faults",
-            .object([
-                "kind": .string("body"), "endpoint": .string("orderLookup"), "times": .number(100),
-                "body": .string(#"{"errorCode":4040002}"#),
-            ]))
-        let failed = try await stage.run(words)
-        #expect(failed.exit == 3 && failed.errors.contains("3 failed for now"), "\(failed.errors)")
-        try await stage.ask("DELETE", "/faults")
-        let repaired = try await stage.run(words)
-        #expect(repaired.exit == 0, "\(repaired.errors)")
+        stage.appStore.faults.add(SimulatedFault(.body(#"{"errorCode":4040002}"#), endpoint: "orderLookup"))
+        try await stage.run(words, exit: 3, says: "3 failed for now")
+        stage.appStore.faults.removeAll()
+        try await stage.run(words, exit: 0)
         #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == Array(ids))
-        await stage.stop()
     }
 
     @Test("renewals extend --ids tells the limit of each subscription, and never extends twice in one run")
@@ -95,9 +78,8 @@ struct ListCommandTests {
         let (full, other) = (try #require(subscriptions.first), try #require(subscriptions.last))
         try #require(full != other)
         for _ in 0..<2 {
-            let one = try await stage.run(
-                "renewals", "extend", "--original-transaction-id", full, "--days", "1", "--reason", "1")
-            #expect(one.exit == 0, "\(one.errors)")
+            try await stage.run(
+                "renewals", "extend", "--original-transaction-id", full, "--days", "1", "--reason", "1", exit: 0)
         }
         try stage.folder.write(
             "ids.txt", "\(full)\n\(other)\n{\"originalTransactionIds\":[\"999999999999999\"]}\n".utf8)
@@ -105,12 +87,11 @@ struct ListCommandTests {
             "renewals", "extend", "--ids", "ids.txt", "--days", "7", "--reason", "3", "--to", "results.jsonl",
             "--budget", "1",
         ]
-        let before = try await stage.calls
+        let before = stage.appStore.requests.total
         let preview = try await stage.run(words.filter { !["--to", "results.jsonl"].contains($0) } + ["--dry-run"])
         #expect(preview.lines.map { $0["outcome"]?.text } == ["possible", "possible", "possible"], "\(preview.errors)")
-        #expect(try await stage.calls == before)
-        let outcome = try await stage.run(words)
-        #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+        #expect(stage.appStore.requests.total == before)
+        try await stage.run(words, exit: 1, says: "3 of 3 ids: 2 without success")
         let lines = try stage.folder.lines("results.jsonl")
         try #require(lines.count == 3)
         #expect(lines.map { $0["outcome"]?.text } == ["limit", "extended", "notFound"])
@@ -124,7 +105,6 @@ struct ListCommandTests {
             (["--days", "91"], "--days: 1 to 90"), (["--request-id", "a"], "--request-id: not with --ids"),
             (["--mass", "--product-id", "a"], "specify one of"),
         ] { try await stage.expectRefusal(words + more, reason) }
-        await stage.stop()
     }
 
     @Test("tokens set sets the account token of a purchase, in lower case")
@@ -136,15 +116,13 @@ struct ListCommandTests {
         let preview = try await stage.preview(["tokens", "set", id, token])
         #expect(preview["method"]?.text == "PUT")
         #expect(preview["url"]?.text?.hasSuffix("/inApps/v1/transactions/\(id)/appAccountToken") == true)
-        let set = try await stage.run("tokens", "set", id, token)
-        #expect(set.exit == 0, "\(set.errors)")
+        let set = try await stage.run("tokens", "set", id, token, exit: 0)
         #expect(
-            String(decoding: set.output, as: UTF8.self)
+            set.text
                 == "{\"originalTransactionId\":\"\(id)\",\"appAccountToken\":\"\(token.lowercased())\"}\n")
         let order = try await stage.run("orders", "lookup", purchase.orderId)
         #expect(order.lines.first?["transactions"]?.elements?.first?["appAccountToken"]?.text == token.lowercased())
         try await stage.expectRefusal(["tokens", "set", id, "nobody"], "the token is not a UUID")
         try await stage.expectRefusal(["tokens", "set", "0", token], "1 to 20 digits")
-        await stage.stop()
     }
 }

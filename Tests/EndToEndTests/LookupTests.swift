@@ -7,38 +7,25 @@ import ReceiptBridgeTestSupport
 struct LookupTests {
     @Test("lookup prints a customer's view on one line, and exits with 1 for an unknown customer, 2 for a usage error")
     func lookup() async throws {
-        let folder = try TemporaryFolder()
-        let simulator = try Running(
-            ["simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "2", "--seed", "7"], in: folder)
-        _ = try await simulator.port()
-        let receipt = try #require(try folder.lines("state/receipts.jsonl").first)
+        let stage = try await CommandFixture(customers: 2, store: nil)
+        let receipt = try #require(try stage.folder.lines("receipts.jsonl").first)
         let id = try #require(receipt["originalTransactionIds"]?.elements?.first?.text)
-        let config = ["--config", "state/receipt-bridge.yaml"]
-
-        let found = try await Binary.run(Binary.url, ["lookup", id] + config, in: folder)
+        let found = try await stage.run("lookup", id)
         #expect(found.exit == 0 && found.errors.isEmpty, "\(found.errors)")
         #expect(found.text.hasSuffix("}\n") && found.text.split(separator: "\n").count == 1)
         let view = try JSONValue(reading: Array(found.text.utf8))
         #expect(view["source"]?.text == "api" && view["environment"]?.text == receipt["environment"]?.text)
         #expect(view["transactions"]?.elements?.contains { $0["originalTransactionId"]?.text == id } == true)
 
-        let mistakes: [([String], Int32, String)] = [
-            (["lookup", "1"] + config, 1, "transactionNotFound"),
-            (["lookup", "0"] + config, 2, "malformedTransactionId"),
-            (["lookup", "../"] + config, 2, "malformedTransactionId"), (["lookup", id], 2, "unknownApp"),
-            (
-                ["lookup", id, "--bundle-id", "com.example.other"] + config, 2,
-                "is not configured (configured: com.example.app)"
-            ),
-            (["lookup"], 2, "specify one transaction id, or --ids"),
-        ]
-        for (arguments, exit, word) in mistakes {
-            let outcome = try await Binary.run(Binary.url, arguments, in: folder)
-            #expect(outcome.exit == exit && outcome.errors.contains(word), "\(arguments): \(outcome.errors)")
-            #expect(outcome.output.isEmpty)
-        }
-        simulator.stop()
-        #expect(await simulator.end() == 0)
+        try await stage.expectRefusal(["lookup", "0"], "malformedTransactionId")
+        try await stage.expectRefusal(["lookup", "../"], "malformedTransactionId")
+        try await stage.expectRefusal(["lookup"], "specify one transaction id, or --ids")
+        try await stage.expectRefusal(
+            ["lookup", id, "--bundle-id", "com.example.other"], "is not configured (configured: com.example.app)")
+        let unknown = try await stage.run("lookup", "1")
+        #expect(unknown.exit == 1 && unknown.errors.contains("transactionNotFound") && unknown.output.isEmpty)
+        let unconfigured = try await Binary.run("lookup", id, in: TemporaryFolder())
+        #expect(unconfigured.exit == 2 && unconfigured.errors.contains("unknownApp") && unconfigured.output.isEmpty)
     }
 }
 
@@ -58,14 +45,12 @@ struct OrderTests {
         #expect(line["transactions"]?.elements?.compactMap { $0["transactionId"]?.text } == [purchase.transactionId])
         #expect(line["signedTransactions"]?.elements?.first?.text?.hasPrefix("eyJ") == true)
 
-        let unknown = try await stage.run("orders", "lookup", "MNOTHING")
-        #expect(unknown.exit == 1 && unknown.errors.contains("no such order"), "\(unknown.errors)")
+        let unknown = try await stage.run("orders", "lookup", "MNOTHING", exit: 1, says: "no such order")
         #expect(unknown.lines.first?["status"]?.integer == 1)
         try await stage.expectRefusal(
             ["orders", "lookup", purchase.orderId, "--environment", "sandbox"], "the sandbox has no orders")
         try await stage.expectRefusal(["orders", "lookup", ".."], "1 to 64 letters and digits")
         try await stage.expectRefusal(
             ["orders", "lookup", "M1", "--bundle-id", "com.example.other"], "com.example.other is not configured")
-        await stage.stop()
     }
 }

@@ -20,16 +20,14 @@ struct NameSelectionTests {
         let command = ["migrate", "receipts.jsonl", "--to", "out.jsonl", "--with-api", "--config"]
         let before = try await fixture.calls
         for words in [["--plan", "--to", "plan.jsonl"], [], []] {
-            let outcome = try await fixture.run(command + ["typo.yaml"] + words)
-            #expect(outcome.exit == 1 && outcome.errors.contains(notice), "\(outcome.exit) \(outcome.errors)")
+            let outcome = try await fixture.run(command + ["typo.yaml"] + words, exit: 1, says: notice)
             #expect(outcome.errors.contains("rows of com.example.app") && !outcome.errors.contains("--refresh"))
         }
         #expect(try await fixture.calls == before)
-        let compared = try await fixture.run("compare", "receipts.jsonl", "--config", "typo.yaml")
-        #expect(compared.exit == 1 && compared.errors.contains(notice), "\(compared.exit) \(compared.errors)")
+        try await fixture.run("compare", "receipts.jsonl", "--config", "typo.yaml", exit: 1, says: notice)
         // With a key, the same rows are looked up, after --fresh.
-        let late = try await fixture.run(command + ["receipt-bridge.yaml"])
-        #expect(late.exit == 1 && late.errors.contains("because the app had no key when they were read"))
+        try await fixture.run(
+            command + ["receipt-bridge.yaml"], exit: 1, says: "because the app had no key when they were read")
         let again = try await fixture.run(command + ["receipt-bridge.yaml", "--fresh"])
         #expect(again.exit == 0 && !again.errors.contains("looked up:"), "\(again.errors)")
         // An app that is configured without a key.
@@ -37,10 +35,11 @@ struct NameSelectionTests {
         try fixture.folder.write(
             "keyless.yaml", try fixture.configuration().replacing("- bundleId: com.example.app\n", with: other))
         let keyless = try await fixture.run(
-            ["migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api", "--config", "keyless.yaml"])
+            [
+                "migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api", "--config", "keyless.yaml",
+            ])
         let sentence = "cannot be looked up: the app has no serverAPI in the configuration"
         #expect(keyless.exit == 1 && keyless.errors.contains(sentence), "\(keyless.errors)")
-        await fixture.stop()
     }
 
     @Test("--bundle-id of an app that does not exist is an error in every command, with the apps that do")
@@ -59,10 +58,7 @@ struct NameSelectionTests {
             try await fixture.expectRefusal(
                 command + bad, "--bundle-id: com.exmaple.app is not configured \(configured)")
         }
-        let server = try fixture.start("serve", "--listen", "127.0.0.1:0")
-        _ = try await server.port()
-        server.stop()
-        #expect(await server.end() == 0)
+        try await fixture.serve().finish()
         let stored = "--bundle-id: com.exmaple.app is neither configured nor in the store \(configured)"
         try await fixture.expectRefusal(["forget", "--original-transaction-id", "1"] + bad, stored)
         try await fixture.expectRefusal(["notifications", "list"] + bad, stored)
@@ -70,9 +66,9 @@ struct NameSelectionTests {
             ["refunds", "sweep", "--ids", "ids.txt"] + bad,
             "--bundle-id: com.exmaple.app is not configured \(configured)")
         // An app that exists.
-        let outcome = try await fixture.run(
-            "forget", "--original-transaction-id", "1", "--bundle-id", "com.example.app", "--dry-run")
-        #expect(outcome.exit == 1 && outcome.errors.contains("the store has no data of that customer"))
+        try await fixture.run(
+            "forget", "--original-transaction-id", "1", "--bundle-id", "com.example.app", "--dry-run", exit: 1,
+            says: "the store has no data of that customer")
         #expect(try await fixture.run("notifications", "list", "--bundle-id", "com.example.app").exit == 0)
         for command in [["notifications", "list"], ["notifications", "history"]] {
             try await fixture.expectRefusal(
@@ -84,17 +80,14 @@ struct NameSelectionTests {
             ["notifications", "list", "--customer", "9"], "--customer: the store has no record of 9")
         try await fixture.expectRefusal(["bench", "--only", "x"], "--only: no row's name begins with x")
         #expect(try await fixture.run("notifications", "list", "--type", "REFUND").exit == 0)
-        await fixture.stop()
     }
 
     @Test("A file of the working folder with nearly the usual name is suggested, and a server without apps warns")
     func withoutApps() async throws {
         let folder = try TemporaryFolder()
         try folder.write("receipt-bridge.yml", "apps: [{bundleId: com.example.app}]\n")
-        let server = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
-        _ = try await server.port()
-        server.stop()
-        #expect(await server.end() == 0)
+        let server = try await Running.serve(in: folder)
+        await server.finish()
         let expected = [
             "there is no receipt-bridge.yaml in this folder. Did you mean receipt-bridge.yml?",
             "No app is configured: no shared secret is added to receipts, so a subscription without a password gets 21004",
@@ -124,8 +117,7 @@ struct NameSelectionTests {
             ),
         ]
         for (words, reason) in cases {
-            let outcome = try await Binary.run(Binary.url, words, in: folder)
-            #expect(outcome.exit == 2 && outcome.errors.contains(reason), "\(words): \(outcome.exit) \(outcome.errors)")
+            try await Binary.run(Binary.url, words, in: folder, exit: 2, says: reason)
         }
     }
 }

@@ -1,9 +1,7 @@
 import ReceiptBridgeBase
 import Foundation
-import GRDB
 import ReceiptBridgeHTTPTestServer
 import ReceiptBridgeSimulator
-import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -21,33 +19,15 @@ struct ReconcileTests {
     }
 
     /// A simulated App Store, a store, and a consumer of forwarded notifications.
-    private final class Stage: Sendable {
+    private struct Stage {
         let fixture: CommandFixture
         let consumer: TestServer
-        private let bodies: Received
         private let schema: String?
-        let store: String
-
-        /// The bodies that the consumer received, by path.
-        final class Received: Sendable {
-            private let bodies = Mutex<[String: [JSONValue]]>([:])
-
-            func add(_ request: TestServer.Request) {
-                guard let body = try? JSONValue(reading: request.body) else { return }
-                bodies.withLock { $0[request.path, default: []].append(body) }
-            }
-
-            subscript(_ path: String) -> [JSONValue] { bodies.withLock { $0[path] ?? [] } }
-        }
 
         init(_ engine: Engine, customers: Int) async throws {
             fixture = try await CommandFixture(customers: customers)
-            let bodies = Received()
-            self.bodies = bodies
-            consumer = try TestServer { request in
-                bodies.add(request)
-                return .respond()
-            }
+            consumer = try TestServer(reply: .respond())
+            let store: String
             switch engine {
             case .sqlite: (schema, store) = (nil, "sqlite:bridge.sqlite")
             case .postgresql:
@@ -63,65 +43,41 @@ struct ReconcileTests {
                 ("bridge.yaml", store, "[stored, api]", "    forward:\n\(targets.joined())"),
                 ("fresh.yaml", "none", "[api]", ""),
             ] {
-                try fixture.configure(name, store: store, answer: answer)
-                let yaml = try String(contentsOf: fixture.folder.url.appending(path: name), encoding: .utf8)
-                try fixture.folder.write(name, (yaml + "\n    cacheSeconds: 0\n" + more).utf8)
+                try fixture.configure(name, store: store, answer: answer, more: "\n    cacheSeconds: 0\n" + more)
             }
         }
 
-        var raw: [JSONValue] { bodies["/raw"] }
-        var camel: [JSONValue] { bodies["/camel"] }
+        private func bodies(_ path: String) -> [JSONValue] {
+            consumer.requests.filter { $0.path == path }.compactMap {
+                try? JSONValue(reading: $0.body)
+            }
+        }
+
+        var raw: [JSONValue] { bodies("/raw") }
+        var camel: [JSONValue] { bodies("/camel") }
         var reports: [JSONValue] { camel.filter { $0["source"]?.text == "reconcile" } }
 
-        func serve(
-            _ config: String = "bridge.yaml", environment: [String: String] = [:]
-        ) async throws -> (process: Running, port: Int) {
-            let process = try fixture.start(
-                ["serve", "--listen", "127.0.0.1:0", "--config", config], environment: environment)
-            return (process, try await process.port())
-        }
-
-        func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
-            let connection = try RawConnection(port: port)
-            var answers: [(String, [String: String])] = []
-            for receipt in try receipts() {
-                let answer = try await self.answer(to: receipt, connection)
-                answers.append(
-                    (answer.header("Receipt-Bridge-Source") ?? "", try CatchUpTests.members(of: Array(answer.body))))
-            }
-            return answers
-        }
+        func answers(_ server: Running) async throws -> [StoredAnswer] { try await server.answers(to: receipts()) }
 
         /// Waits until each receipt is answered from the store: one after the other, so that each is asked about again
         /// only until then.
-        func isStored(_ port: Int) async throws -> Bool {
-            let connection = try RawConnection(port: port)
+        func isStored(_ server: Running) async throws -> Bool {
             for receipt in try receipts() {
                 let isStored = await eventually(within: .seconds(30), every: .milliseconds(20)) {
-                    (try? await answer(to: receipt, connection))?.header("Receipt-Bridge-Source") == "stored"
+                    (try? await server.verify(receipt))?.header("Receipt-Bridge-Source") == "stored"
                 }
                 guard isStored else { return false }
             }
             return true
         }
 
-        private func rows() throws -> [JSONValue] {
-            try fixture.folder.lines("receipts.jsonl").filter {
-                $0["originalTransactionIds"]?.elements?.isEmpty == false
-            }
+        private func receipts() throws -> [String] {
+            try fixture.folder.boughtReceipts().compactMap { $0["receipt"]?.text }
         }
-
-        private func receipts() throws -> [String] { try rows().compactMap { $0["receipt"]?.text } }
 
         /// The customers of the receipts, in the order of ``answers(_:)``.
         func customers() throws -> [String] {
-            try rows().map { String(($0["id"]?.text ?? "").prefix { $0 != "-" }) }
-        }
-
-        private func answer(to receipt: String, _ connection: RawConnection) async throws -> RawConnection.Answer {
-            let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
-            try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
-            return try #require(try await connection.answer())
+            try fixture.folder.boughtReceipts().map { String(($0["id"]?.text ?? "").prefix { $0 != "-" }) }
         }
 
         /// Waits for the server's writes to the same file as long as it does for users. On a busy machine they took
@@ -144,12 +100,10 @@ struct ReconcileTests {
             let table = [schema, "reconciliation"].compactMap { $0 }.joined(separator: ".")
             let sql = "UPDATE \(table) SET startedAt = startedAt - 172800000, endedAt = endedAt - 172800000"
             guard schema == nil else { return try await StoreCommandTests.run(sql) }
-            try await DatabaseQueue(path: fixture.folder.path("bridge.sqlite")).write { try $0.execute(sql: sql) }
+            try await fixture.change(sql)
         }
 
         func stop() async throws {
-            consumer.stop()
-            await fixture.stop()
             if let schema { try await StoreCommandTests.run("DROP SCHEMA \(schema) CASCADE") }
         }
     }
@@ -188,19 +142,17 @@ struct ReconcileTests {
     func everything(on engine: Engine) async throws {
         let size = Self.size
         let stage = try await Stage(engine, customers: size.customers)
-        var server = try await stage.serve()
-        _ = try await stage.answers(server.port)
+        var server = try await stage.fixture.serve("bridge.yaml")
+        _ = try await stage.answers(server)
         // The notifications of the time before, and everything else that the store does not have.
         let before = try await stage.reconcile()
         #expect(before.exit == 0, "\(before.errors)")
-        #expect(try await stage.isStored(server.port))
+        #expect(try await stage.isStored(server))
         #expect(await stage.isDelivered())
         let (raw, camel, earlier) = (stage.raw.count, stage.camel.count, stage.reports.count)
         // Half of the renewals are never sent, but in the notification history; of the others there is no notification.
         let appStore = stage.fixture.appStore
-        try await stage.fixture.ask(
-            "POST", "/notifications/targets",
-            .object(["url": .string("http://127.0.0.1:\(server.port)/v1/notifications")]))
+        try await stage.fixture.notify(server)
         let now = Timestamp.now.milliseconds
         var customers = appStore.world.customers.filter { customer in
             customer.renewals.contains { renewal in
@@ -223,36 +175,25 @@ struct ReconcileTests {
         let refunds = try happen(.refund, size.refunds, &others) { request throws(EventFailure) in
             try appStore.events.make(request)
         }
-        let fresh = try await stage.serve("fresh.yaml")
-        let expected = try await stage.answers(fresh.port)
-        let outdated = try await stage.answers(server.port)
-        #expect(zip(outdated, expected).count { $0.answer != $1.answer } >= size.renewals)
+        let fresh = try await stage.fixture.serve("fresh.yaml")
+        let expected = try await stage.answers(fresh)
+        let outdated = try await stage.answers(server)
+        #expect(zip(outdated, expected).count { $0.members != $1.members } >= size.renewals)
 
         // A running server sees what another process writes to a file within a minute.
-        server.process.stop()
-        #expect(await server.process.end() == 0)
+        await server.finish()
         let run = try await stage.reconcile()
-        server = try await stage.serve()
+        server = try await stage.fixture.serve("bridge.yaml")
         let summary = try #require(run.lines.first)
         #expect(run.exit == 0 && summary["failed"]?.integer == 0, "\(run.errors)")
         #expect(summary["notifications"]?.integer == Int64(lost.flatMap(\.notifications).count), "\(run.text)")
         #expect(summary["different"]?.integer ?? 0 >= Int64(silent.count), "\(run.text)")
         print("\(engine): \(run.text)")
-        let answers = try await stage.answers(server.port)
+        let answers = try await stage.answers(server)
         // Some seconds after the lookups, denials are confirmed by the App Store.
         let confirmed = answers.count { $0.source != "stored" }
         #expect(confirmed * 4 < answers.count * 3, "\(confirmed) of \(answers.count)")
-        var unequal: [Set<String>] = []
-        for (answer, expected) in zip(answers, expected) where answer.answer != expected.answer {
-            unequal.append(
-                Set(answer.answer.keys).union(expected.answer.keys).filter {
-                    answer.answer[$0] != expected.answer[$0]
-                })
-            for field in unequal.last ?? [] {
-                print("\(field)\n  \(answer.answer[field] ?? "nothing")\n  \(expected.answer[field] ?? "nothing")")
-            }
-        }
-        #expect(unequal.isEmpty, "\(unequal.count) of \(answers.count): \(unequal.first ?? [])")
+        StoredAnswer.expect(answers, equal: expected)
 
         // Signed notifications go to every target, and what only a lookup finds to camel targets, each once.
         #expect(await stage.isDelivered())
@@ -284,9 +225,8 @@ struct ReconcileTests {
         #expect(again.exit == 0, "\(again.errors)")
         for name in ["notifications", "different", "refunds"] { #expect(rest[name]?.integer == 0, "\(again.text)") }
         #expect(stage.reports.count == earlier + reports.count)
-        for process in [server.process, fresh.process] {
-            process.stop()
-            #expect(await process.end() == 0)
+        for process in [server, fresh] {
+            await process.finish()
         }
         try await stage.stop()
     }
@@ -296,37 +236,34 @@ struct ReconcileTests {
         .timeLimit(.minutes(2)), arguments: Engine.available)
     func daily(on engine: Engine) async throws {
         let stage = try await Stage(engine, customers: 8)
-        let yaml = try String(contentsOf: stage.fixture.folder.url.appending(path: "bridge.yaml"), encoding: .utf8)
+        let yaml = try stage.fixture.folder.text("bridge.yaml")
         let hour = (Timestamp.now.seconds / 3_600 + 23) % 24
         let time = "\(hour < 10 ? "0" : "")\(hour):00"
         try stage.fixture.folder.write("daily.yaml", ("reconcile: {window: 30d, at: \"\(time)\"}\n" + yaml).utf8)
-        func ended(_ servers: [(process: Running, port: Int)]) -> Int {
-            servers.count { $0.process.errors.contains("reconciliation ended") }
+        func ended(_ servers: [Running]) -> Int {
+            servers.count { $0.errors.contains("reconciliation ended") }
         }
         // A server looks after 10 ms, and then every 120 ms.
         let fast = [TestSpeed.variable: "500"]
-        var servers: [(process: Running, port: Int)] = []
-        for _ in 0..<2 { servers.append(try await stage.serve("daily.yaml", environment: fast)) }
-        #expect(await eventually(within: .seconds(40)) { ended(servers) == 1 }, "\(servers.map(\.process.errors))")
+        var servers: [Running] = []
+        for _ in 0..<2 { servers.append(try await stage.fixture.serve("daily.yaml", environment: fast)) }
+        #expect(await eventually(within: .seconds(40)) { ended(servers) == 1 }, "\(servers.map(\.errors))")
         // The other one has looked several times by then.
         try await Task.sleep(for: .milliseconds(600))
         #expect(ended(servers) == 1)
         for server in servers {
-            server.process.stop()
-            #expect(await server.process.end() == 0)
+            await server.finish()
         }
         // The time of day is over, and no other one is due: there is no second run today.
-        let next = try await stage.serve("daily.yaml", environment: fast)
+        let next = try await stage.fixture.serve("daily.yaml", environment: fast)
         try await Task.sleep(for: .seconds(1))
         #expect(ended([next]) == 0)
-        next.process.stop()
-        #expect(await next.process.end() == 0)
+        await next.finish()
         // As if no server had run since the day before yesterday.
         try await stage.setBack()
-        let late = try await stage.serve("daily.yaml", environment: fast)
-        #expect(await eventually(within: .seconds(40)) { ended([late]) == 1 }, "\(late.process.errors)")
-        late.process.stop()
-        #expect(await late.process.end() == 0)
+        let late = try await stage.fixture.serve("daily.yaml", environment: fast)
+        #expect(await eventually(within: .seconds(40)) { ended([late]) == 1 }, "\(late.errors)")
+        await late.finish()
         try await stage.stop()
     }
 
@@ -335,10 +272,9 @@ struct ReconcileTests {
         .timeLimit(.minutes(2)))
     func killed() async throws {
         let stage = try await Stage(.sqlite, customers: 52)
-        let server = try await stage.serve()
-        _ = try await stage.answers(server.port)
-        server.process.stop()
-        #expect(await server.process.end() == 0)
+        let server = try await stage.fixture.serve("bridge.yaml")
+        _ = try await stage.answers(server)
+        await server.finish()
         // The calls for histories of customers, one for each page.
         func lookups() -> Int {
             let requests = stage.fixture.appStore.requests
@@ -384,11 +320,9 @@ struct ReconcileTests {
         try await stage.expectRefusal(["reconcile", "--window", "31d"], "--window: must be")
         try stage.configure("none.yaml", store: "none")
         try await stage.expectRefusal(["reconcile", "--config", "none.yaml"], "reconcile needs a store")
-        let history = try await stage.run("notifications", "history", "--replay")
-        #expect(history.exit == 0, "\(history.errors)")
+        try await stage.replay()
         await stage.stop()
-        let down = try await stage.run("reconcile")
-        #expect(down.exit == 3, "\(down.errors)")
+        let down = try await stage.run("reconcile", exit: 3)
         #expect(down.errors.contains("not asked: history of com.example.app, Production"), "\(down.errors)")
         #expect(down.errors.contains("stopped early"), "\(down.errors)")
     }

@@ -8,16 +8,15 @@ import ReceiptBridgeTestSupport
 struct RefundSweepTests {
     /// Refunds purchases of customers in the store.
     private func refund(_ stage: CommandFixture, _ count: Int) async throws {
-        for _ in 0..<count { try await stage.ask("POST", "/events", .object(["event": .string("refund")])) }
+        for _ in 0..<count { try stage.appStore.simulate(EventRequest(.refund)) }
         try await fill(stage)
     }
 
     /// Stores all customers that notifications are about.
     private func fill(_ stage: CommandFixture, config: String = "receipt-bridge.yaml") async throws {
         for environment in ["production", "sandbox"] {
-            let history = try await stage.run(
-                "notifications", "history", "--replay", "--environment", environment, "--config", config)
-            #expect(history.exit == 0, "\(history.errors)")
+            try await stage.run(
+                "notifications", "history", "--replay", "--environment", environment, "--config", config, exit: 0)
         }
     }
 
@@ -56,7 +55,6 @@ struct RefundSweepTests {
         #expect(listed.output.isEmpty && listed.errors.contains("1 lines have no id"), "\(listed.errors)")
         // A list that is too large is not read in part.
         try await stage.expectRefusal(["refunds", "sweep", "--ids", "/dev/zero"], "has 64 MiB or more")
-        await stage.stop()
     }
 
     #if os(Linux)
@@ -65,12 +63,11 @@ struct RefundSweepTests {
             let stage = try await CommandFixture(customers: 12)
             try await refund(stage, 2)
             let sweep = "\(Binary.url.path) refunds sweep --budget 1 --config receipt-bridge.yaml"
-            let full = try await Binary.run(URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder)
-            #expect(full.exit == 3, "\(full.errors)")
+            let full = try await Binary.run(
+                URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder, exit: 3)
             #expect(full.errors.contains("receipt-bridge: standard output: no space left on device"), "\(full.errors)")
             let again = try await stage.run("refunds", "sweep", "--budget", "1")
             #expect(again.exit == 0 && again.lines.count >= 2, "\(again.errors)")
-            await stage.stop()
         }
     #endif
 
@@ -82,15 +79,14 @@ struct RefundSweepTests {
                 .map { (customer, $0) }
         }
         let (customer, transaction) = try #require(refunded.first)
-        let line = JSONValue.object([
-            "originalTransactionId": .string(customer.transactions[0].originalTransactionId),
-            "environment": .string(customer.environment.rawValue),
+        let line = JSONValue([
+            "originalTransactionId": customer.transactions[0].originalTransactionId,
+            "environment": customer.environment.rawValue,
         ])
         try stage.folder.write("ids.jsonl", line.bytes + Array("\n999999999999999\n".utf8))
-        let outcome = try await stage.run("refunds", "sweep", "--ids", "ids.jsonl", "--budget", "1")
-        #expect(outcome.exit == 1 && outcome.errors.contains("1 unknown to the App Store"), "\(outcome.errors)")
+        let outcome = try await stage.run(
+            "refunds", "sweep", "--ids", "ids.jsonl", "--budget", "1", exit: 1, says: "1 unknown to the App Store")
         #expect(ids(outcome.lines).contains(transaction.transactionId))
-        await stage.stop()
     }
 
     @Test("A list that was changed since an unfinished sweep is begun again, whatever its name")
@@ -112,7 +108,6 @@ struct RefundSweepTests {
         let resumed = try await sweep(ids)
         #expect(resumed.errors.contains("\(ids.count - 1) of \(ids.count - 1) customers"), "\(resumed.errors)")
         #expect(!resumed.errors.contains("another list"))
-        await stage.stop()
     }
 
     @Test(
@@ -153,9 +148,7 @@ struct RefundSweepTests {
         #expect(Set(reported).count == reported.count)
         #expect(Set(reported) == Set(ids(whole.lines)))
         // A sweep asks about a customer only once, unless the response was lost.
-        let limited = try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1")
-        #expect(limited.exit == 3 && limited.errors.contains("stopped: --limit"), "\(limited.errors)")
-        await stage.stop()
+        try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1", exit: 3, says: "stopped: --limit")
     }
 
     @Test(
@@ -171,8 +164,7 @@ struct RefundSweepTests {
         await sweep.kill(whenWritten: stage.folder.path("refunds.jsonl"))
         #expect(await sweep.end() == -SIGKILL)
         stage.appStore.faults.removeAll()
-        let outcome = try await stage.run(words)
-        #expect(outcome.exit == 0, "\(outcome.errors)")
+        try await stage.run(words, exit: 0)
         let reported = ids(try stage.folder.lines("refunds.jsonl"))
         #expect(reported.count >= 3 && Set(reported).count == reported.count)
         // There was nothing new, so content that appears in the file later is not the sweep's.
@@ -180,8 +172,7 @@ struct RefundSweepTests {
         #expect(try await stage.run(empty).exit == 0)
         try stage.folder.write("empty.jsonl", "mine\n".utf8)
         try await stage.expectRefusal(empty, "destinationExists")
-        #expect(try String(contentsOfFile: stage.folder.path("empty.jsonl"), encoding: .utf8) == "mine\n")
-        await stage.stop()
+        #expect(try stage.folder.text("empty.jsonl") == "mine\n")
     }
 
     @Test("A second sweep of the same store is refused")
@@ -189,23 +180,19 @@ struct RefundSweepTests {
         // So many that the sweep lasts much longer than the second process.
         let stage = try await CommandFixture(customers: 36)
         try await fill(stage)
-        let before = try await stage.calls
+        let before = stage.appStore.requests.total
         stage.delay("refundHistory", milliseconds: 500)
         let sweep = try stage.start("refunds", "sweep", "--budget", "1")
         #expect(
-            await eventually(within: .seconds(60)) {
-                (try? await stage.calls).map { $0 > before } ?? false || !sweep.isRunning
+            await eventually {
+                stage.appStore.requests.total > before
+                    && FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep"))
             })
-        #expect(
-            await eventually(within: .seconds(60)) {
-                FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep"))
-            })
-        let second = try await stage.run("refunds", "sweep", "--budget", "1")
-        #expect(second.exit == 2 && second.errors.contains("another sweep is using this store"), "\(second.errors)")
+        let second = try await stage.run(
+            "refunds", "sweep", "--budget", "1", exit: 2, says: "another sweep is using this store")
         // By the lease in the store, which other machines see too. The lock of the progress file has no such advice.
         #expect(second.errors.contains("try again after 15 seconds"), "\(second.errors)")
         sweep.stop()
         #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: interrupted by a signal"))
-        await stage.stop()
     }
 }

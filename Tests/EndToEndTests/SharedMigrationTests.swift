@@ -48,7 +48,7 @@ struct SharedMigrationTests {
 
         private func write(_ name: String, _ rows: [JSONValue]) throws {
             let lines = rows.enumerated().map { index, row in
-                JSONValue.object(["id": .string("r\(index)"), "receipt": row["receipt"]]).bytes + [0x0A]
+                JSONValue(["id": "r\(index)", "receipt": row["receipt"]]).bytes + [0x0A]
             }
             try fixture.folder.write(name, lines.flatMap { $0 })
         }

@@ -22,8 +22,7 @@ struct StoreCommandTests {
 
     private func filled() async throws -> CommandFixture {
         let stage = try await CommandFixture(customers: 6)
-        let history = try await stage.run("notifications", "history", "--replay")
-        #expect(history.exit == 0, "\(history.errors)")
+        try await stage.replay()
         return stage
     }
 
@@ -31,45 +30,37 @@ struct StoreCommandTests {
     func copyAndCheck() async throws {
         let stage = try await filled()
         let stores = ["sqlite:bridge.sqlite", "sqlite:copy.sqlite"]
-        let copy = try await stage.run(["store", "copy"] + stores)
-        #expect(copy.exit == 0 && copy.errors.contains(" rows: "), "\(copy.errors)")
+        try await stage.run(["store", "copy"] + stores, exit: 0, says: " rows: ")
         let same = try await stage.run(["store", "check"] + stores)
         let lines = same.text.split(separator: "\n")
         #expect(same.exit == 0 && lines.count > 20 && lines.allSatisfy { $0.hasPrefix("same ") }, "\(same.text)")
-        let again = try await stage.run(["store", "copy"] + stores)
-        #expect(again.exit == 0 && again.errors.contains("the copy is complete"), "\(again.errors)")
+        try await stage.run(["store", "copy"] + stores, exit: 0, says: "the copy is complete")
         let intact = try await stage.run("store", "check", stores[1])
         #expect(intact.exit == 0 && intact.output.isEmpty, "\(intact.errors)")
         try stage.folder.write("empty.sqlite", "")
-        let empty = try await stage.run("store", "check", "sqlite:empty.sqlite")
-        #expect(empty.exit == 0 && empty.errors.contains("is intact and has no tables"), "\(empty.errors)")
-        try await DatabaseQueue(path: stage.folder.path("copy.sqlite")).write { db in
-            try db.execute(sql: "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)")
-        }
+        try await stage.run(
+            "store", "check", "sqlite:empty.sqlite", exit: 0, says: "is intact and has no tables")
+        try await stage.change(
+            "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)", in: "copy.sqlite")
         let differs = try await stage.run(["store", "check"] + stores)
-        let other = try await stage.run(["store", "copy"] + stores)
-        #expect(other.exit == 2 && other.errors.contains("the store is not empty"), "\(other.errors)")
+        try await stage.run(["store", "copy"] + stores, exit: 2, says: "the store is not empty")
         let different = differs.text.split(separator: "\n").filter { $0.hasPrefix("differs ") }
         #expect(differs.exit == 1 && different.count == 1, "\(differs.text)")
         let json = try await stage.run(["store", "check", "--json"] + stores).lines.first?.elements ?? []
         #expect(json.count(where: { $0["same"] == .bool(false) }) == 1 && json.count > 20)
         #expect(different.first?.contains("notifications") == true)
-        await stage.stop()
     }
 
     @Test("store check finds damaged values and names their columns; doctor and the other commands go on")
     func damaged() async throws {
         let stage = try await filled()
-        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
-            try db.execute(
-                sql: """
-                    UPDATE notification SET type = x'C29B00', receivedAt = 'canary' WHERE id < 3;
-                    UPDATE notification SET type = char(0x9B, 0x202E) WHERE id = 3
-                    """)
-        }
+        try await stage.change(
+            """
+            UPDATE notification SET type = x'C29B00', receivedAt = 'canary' WHERE id < 3;
+            UPDATE notification SET type = char(0x9B, 0x202E) WHERE id = 3
+            """)
         for store in ["sqlite:bridge.sqlite", "bridge.sqlite"] {
-            let check = try await stage.run("store", "check", store)
-            #expect(check.exit == 1, "\(check.errors)")
+            let check = try await stage.run("store", "check", store, exit: 1)
             #expect(check.text == "damaged  notification.type  2\ndamaged  notification.receivedAt  2\n")
         }
         let doctor = try await stage.run("doctor", "--offline")
@@ -85,7 +76,6 @@ struct StoreCommandTests {
         #expect(await eventually { terminal.text.contains(#""\u009b\u202e""#) })
         #expect(await running.end() == 0)
         #expect(!terminal.text.contains("\u{202E}"))
-        await stage.stop()
     }
 
     @Test(
@@ -99,8 +89,7 @@ struct StoreCommandTests {
         ])
     func unusable(_ stores: [String], _ message: String) async throws {
         let folder = try TemporaryFolder()
-        let outcome = try await Binary.run(Binary.url, ["store", "copy"] + stores, in: folder)
-        #expect(outcome.exit == 2 && outcome.errors.contains(message), "\(outcome.errors)")
+        let outcome = try await Binary.run(Binary.url, ["store", "copy"] + stores, in: folder, exit: 2, says: message)
         #expect(!outcome.errors.contains("canary"))
     }
 
@@ -109,8 +98,7 @@ struct StoreCommandTests {
         let stage = try await CommandFixture(customers: 2)
         let address = "postgresql://bridge@127.0.0.1:1/receipts"
         try stage.configure("database.yaml", store: address)
-        let copy = try await stage.run("store", "copy", address, "sqlite:b.sqlite")
-        #expect(copy.exit == 3 && copy.errors.contains(address), "\(copy.errors)")
+        try await stage.run("store", "copy", address, "sqlite:b.sqlite", exit: 3, says: address)
         try stage.configure("library.yaml", store: "\(address)\ndatabase: {library: missing.so}")
         let doctor = try await stage.run("doctor", "--offline", "--config", "library.yaml")
         #expect(doctor.exit == 1 && doctor.text.contains("fail  store library"), "\(doctor.text)")
@@ -121,7 +109,6 @@ struct StoreCommandTests {
         // libpq 16 and later require SCRAM.
         let version = warned.text.firstMatch(of: /pass  store library .* libpq (\d+)/).flatMap { Int($0.1) }
         #expect(warned.text.contains("warn  store password") == version.map { $0 < 16 } ?? false, "\(warned.text)")
-        await stage.stop()
     }
 
     // Skipped without the variable, which `make test-postgresql` sets.
@@ -137,10 +124,8 @@ struct StoreCommandTests {
         #expect(missing.exit == 1 && missing.text.contains("CREATE SCHEMA AUTHORIZATION"), "\(missing.text)")
         try await Self.run("CREATE SCHEMA \(schema)")
         for stores in [["sqlite:bridge.sqlite", address], [address, "sqlite:back.sqlite"]] {
-            let copy = try await stage.run(["store", "copy"] + stores)
-            #expect(copy.exit == 0, "\(copy.errors)")
-            let check = try await stage.run(["store", "check"] + stores)
-            #expect(check.exit == 0, "\(check.text)\(check.errors)")
+            try await stage.run(["store", "copy"] + stores, exit: 0)
+            try await stage.run(["store", "check"] + stores, exit: 0)
         }
         let doctor = try await stage.run("doctor", "--config", "database.yaml")
         for name in ["store library", "store", "store TLS", "store rights", "store isolation", "store clock"] {
@@ -148,7 +133,6 @@ struct StoreCommandTests {
         }
         #expect(doctor.text.contains("pass  store schema"), "\(doctor.text)")
         try await Self.run("DROP SCHEMA \(schema) CASCADE")
-        await stage.stop()
     }
 
     static func run(_ sql: String) async throws {

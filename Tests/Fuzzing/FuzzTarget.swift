@@ -8,7 +8,7 @@ struct FuzzTarget: Sendable {
     let name: String
     let body: @Sendable ([UInt8]) -> Void
 
-    /// All targets, in the order of docs/threat-model.md.
+    /// All targets: each parser of bytes from outside.
     static let all: [FuzzTarget] = [
         FuzzTarget(name: "receipt", body: ReceiptTargets.receipt),
         FuzzTarget(name: "attributes", body: ReceiptTargets.attributes),

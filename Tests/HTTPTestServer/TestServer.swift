@@ -6,6 +6,8 @@ package final class TestServer: Sendable {
     package struct Request: Sendable {
         package let head: [String]
         package let body: [UInt8]
+        /// The number of requests before it.
+        package internal(set) var index = 0
 
         /// Path and query of the request, for example `/path?query`.
         package var path: String { head[0].split(separator: " ").dropFirst().first.map(String.init) ?? "" }
@@ -28,6 +30,7 @@ package final class TestServer: Sendable {
 
     private struct State {
         var counts = Counts()
+        var requests: [Request] = []
         var sockets: Set<Int32> = []
         var isStopped = false
     }
@@ -55,6 +58,8 @@ package final class TestServer: Sendable {
         try self.init { _ in reply }
     }
 
+    deinit { stop() }
+
     package func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -65,6 +70,8 @@ package final class TestServer: Sendable {
     }
 
     package var counts: Counts { state.withLock { $0.counts } }
+    /// The requests so far, in the order of their ends.
+    package var requests: [Request] { state.withLock { $0.requests } }
 
     package func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
@@ -81,8 +88,12 @@ package final class TestServer: Sendable {
 
     private func serve(_ socket: Int32) {
         var reader = RequestReader(socket)
-        while let request = reader.next() {
-            state.withLock { $0.counts.requests += 1 }
+        while var request = reader.next() {
+            state.withLock { state in
+                request.index = state.counts.requests
+                state.counts.requests += 1
+                state.requests.append(request)
+            }
             switch answer(request).send(to: socket) {
             case .keepOpen: continue
             case .close: break
@@ -106,15 +117,4 @@ package final class DeafServer: Sendable {
     package init() throws { (listener, port) = try Socket.listen() }
 
     deinit { Socket.close(listener) }
-}
-
-/// Waits until the condition is true, even on a busy machine. Returns false if the limit is reached first.
-package func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
-    let clock = ContinuousClock()
-    let end = clock.now + limit
-    while !condition() {
-        guard clock.now < end else { return false }
-        try? await Task.sleep(for: .milliseconds(5))
-    }
-    return true
 }

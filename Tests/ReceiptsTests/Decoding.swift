@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeReceipts
+import ReceiptBridgeSimulator
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -31,6 +32,48 @@ extension ReceiptDecoder {
         } catch {
             return error
         }
+    }
+}
+
+/// What other software makes of a receipt, and the repairs that are reported for it.
+struct Shape: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let repairs: [ReceiptRepair]
+    /// Whether it is only for App Receipts, because the base64 of a property list may contain nothing to change.
+    var onlyApp = false
+    /// Whether the tolerant profile does not look for it, because other text is around the receipt.
+    var isEmbedded = false
+    let wrap: @Sendable (_ bytes: [UInt8], _ text: String) throws -> [UInt8]
+
+    static func bytes(
+        _ name: String, _ repairs: [ReceiptRepair], onlyApp: Bool = false,
+        _ wrap: @escaping @Sendable (_ bytes: [UInt8], _ text: String) -> [UInt8]
+    ) -> Shape { Shape(testDescription: name, repairs: repairs, onlyApp: onlyApp, wrap: wrap) }
+
+    static func text(
+        _ name: String, _ repairs: [ReceiptRepair],
+        _ wrap: @escaping @Sendable (_ bytes: [UInt8], _ text: String) throws -> String
+    ) -> Shape { Shape(testDescription: name, repairs: repairs) { Array(try wrap($0, $1).utf8) } }
+
+    static func marks(
+        _ name: String, _ repairs: [ReceiptRepair], isEmbedded: Bool = false,
+        _ mark: @escaping @Sendable (String) -> String
+    ) -> Shape {
+        Shape(testDescription: name, repairs: repairs, isEmbedded: isEmbedded) { Array(mark($1).utf8) }
+    }
+
+    /// A forged receipt in this shape.
+    func forged() throws -> [UInt8] {
+        let bytes = try Self.forged(ReceiptInputTests.Samples.shared.app)
+        return try wrap(bytes, Base64.encode(bytes))
+    }
+
+    /// Changes the name of a signed product.
+    static func forged(_ bytes: [UInt8]) throws -> [UInt8] {
+        var bytes = bytes
+        let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
+        bytes[name.upperBound - 1] ^= 1
+        return bytes
     }
 }
 

@@ -7,22 +7,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Receipts with other characters between their own")
 struct MarkedReceiptTests {
-    /// What was put between the characters of a receipt.
-    struct Shape: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let repairs: [ReceiptRepair]
-        /// Whether the tolerant profile does not look for it, because other text is around the receipt.
-        let isEmbedded: Bool
-        let mark: @Sendable (String) -> String
-
-        init(
-            _ name: String, _ repairs: [ReceiptRepair], isEmbedded: Bool = false,
-            _ mark: @escaping @Sendable (String) -> String
-        ) {
-            (testDescription, self.repairs, self.isEmbedded, self.mark) = (name, repairs, isEmbedded, mark)
-        }
-    }
-
     private static func lines(_ text: String, _ separator: String, _ width: Int = 76) -> String {
         ReceiptEncodingVariant.lines(text, width: width, separator: separator)
     }
@@ -38,21 +22,21 @@ struct MarkedReceiptTests {
 
     static let shapes: [Shape] = [
         // What is left of escaped line breaks.
-        Shape("rn after lines of 76", [.marks]) { lines($0, "rn") },
-        Shape("n after lines of 64", [.marks]) { lines($0, "n", 64) },
-        Shape("n after each line, also the last", [.marks]) { lines($0.filter { $0 != "=" }, "n", 64) + "n" },
-        Shape("two breaks after each line", [.marks]) { lines($0, "rnrn") },
-        Shape("u000a after each line", [.marks]) { lines($0, "u000a") },
-        Shape("n and a line break after each line", [.marks]) { lines($0, "n\n") },
-        Shape("rn and n mixed", [.marks]) { text in
+        .marks("rn after lines of 76", [.marks]) { lines($0, "rn") },
+        .marks("n after lines of 64", [.marks]) { lines($0, "n", 64) },
+        .marks("n after each line, also the last", [.marks]) { lines($0.filter { $0 != "=" }, "n", 64) + "n" },
+        .marks("two breaks after each line", [.marks]) { lines($0, "rnrn") },
+        .marks("u000a after each line", [.marks]) { lines($0, "u000a") },
+        .marks("n and a line break after each line", [.marks]) { lines($0, "n\n") },
+        .marks("rn and n mixed", [.marks]) { text in
             lines(text, "\n").split(separator: "\n").enumerated().map { $1 + ($0 % 3 == 0 ? "n" : "rn") }.joined()
         },
-        Shape("n before the receipt", [.marks]) { "n" + $0 },
-        Shape("rn before the receipt and after each line", [.marks]) { "rn" + lines($0, "rn") },
+        .marks("n before the receipt", [.marks]) { "n" + $0 },
+        .marks("rn before the receipt and after each line", [.marks]) { "rn" + lines($0, "rn") },
         // Tags and character references.
-        Shape("br", [.whitespace, .marks]) { lines($0, "<br />") },
-        Shape("br and a line break", [.whitespace, .marks]) { lines($0, "<br>\n") },
-        Shape("wbr between characters of any number", [.markup]) { text in
+        .marks("br", [.whitespace, .marks]) { lines($0, "<br />") },
+        .marks("br and a line break", [.whitespace, .marks]) { lines($0, "<br>\n") },
+        .marks("wbr between characters of any number", [.markup]) { text in
             var (result, number) = ("", 7)
             for (index, character) in text.enumerated() {
                 result.append(character)
@@ -60,50 +44,50 @@ struct MarkedReceiptTests {
             }
             return result
         },
-        Shape("references to line breaks", [.marks]) { lines($0, "&#13;&#10;") },
-        Shape("references to characters", [.markup]) { references($0, "&#") },
-        Shape("references that were escaped", [.markup]) { references($0, "&amp;#") },
+        .marks("references to line breaks", [.marks]) { lines($0, "&#13;&#10;") },
+        .marks("references to characters", [.markup]) { references($0, "&#") },
+        .marks("references that were escaped", [.markup]) { references($0, "&amp;#") },
         // Mail.
-        Shape("quotes of mail", [.whitespace, .marks]) { numbered($0) { _ in "> " } },
-        Shape("soft breaks of mail", [.whitespace, .marks]) { lines($0, "=\n") },
-        Shape("breaks of mail", [.markup, .whitespace]) { lines($0.replacing("=", with: "=3D"), "=0D=0A", 72) },
+        .marks("quotes of mail", [.whitespace, .marks]) { numbered($0) { _ in "> " } },
+        .marks("soft breaks of mail", [.whitespace, .marks]) { lines($0, "=\n") },
+        .marks("breaks of mail", [.markup, .whitespace]) { lines($0.replacing("=", with: "=3D"), "=0D=0A", 72) },
         // Unicode.
-        Shape("no-break spaces", [.marks]) { lines($0, "\u{A0}") },
-        Shape("zero-width spaces and joiners", [.marks]) { lines($0, "\u{200B}\u{200D}") },
-        Shape("a byte order mark in the middle", [.marks]) { String($0.prefix(100)) + "\u{FEFF}" + $0.dropFirst(100) },
-        Shape("spaces for + and a byte order mark", [.marks]) {
+        .marks("no-break spaces", [.marks]) { lines($0, "\u{A0}") },
+        .marks("zero-width spaces and joiners", [.marks]) { lines($0, "\u{200B}\u{200D}") },
+        .marks("a byte order mark in the middle", [.marks]) { String($0.prefix(100)) + "\u{FEFF}" + $0.dropFirst(100) },
+        .marks("spaces for + and a byte order mark", [.marks]) {
             String($0.prefix(100)) + "\u{FEFF}" + $0.dropFirst(100)
         },
         // Source code.
-        Shape("concatenation in JavaScript", [.quotes, .whitespace, .marks]) { "'" + lines($0, "' +\n'") + "'" },
-        Shape("concatenation in C", [.whitespace, .marks]) { "\"" + lines($0, "\"\n  \"") + "\";" },
-        Shape("concatenation in C with escapes", [.jsonEscapes, .whitespace, .marks]) {
+        .marks("concatenation in JavaScript", [.quotes, .whitespace, .marks]) { "'" + lines($0, "' +\n'") + "'" },
+        .marks("concatenation in C", [.whitespace, .marks]) { "\"" + lines($0, "\"\n  \"") + "\";" },
+        .marks("concatenation in C with escapes", [.jsonEscapes, .whitespace, .marks]) {
             "\"" + lines($0, "\\n\"\n\"") + "\";"
         },
-        Shape("concatenation in PHP", [.marks, .whitespace]) { "'" + lines($0, "' .\n '") + "';" },
-        Shape("concatenation in Ruby", [.jsonEscapes, .whitespace, .marks]) { "'" + lines($0, "' \\\n'") + "';" },
-        Shape("a variable of JavaScript", [.literal, .whitespace, .marks], isEmbedded: true) {
+        .marks("concatenation in PHP", [.marks, .whitespace]) { "'" + lines($0, "' .\n '") + "';" },
+        .marks("concatenation in Ruby", [.jsonEscapes, .whitespace, .marks]) { "'" + lines($0, "' \\\n'") + "';" },
+        .marks("a variable of JavaScript", [.literal, .whitespace, .marks], isEmbedded: true) {
             "var receipt = '" + lines($0, "' +\n    '") + "';"
         },
-        Shape("a variable of Python", [.literal, .whitespace, .marks], isEmbedded: true) {
+        .marks("a variable of Python", [.literal, .whitespace, .marks], isEmbedded: true) {
             "receipt = (\n    \"" + lines($0, "\"\n    \"") + "\"\n)\n"
         },
-        Shape("a page", [.literal, .whitespace, .marks], isEmbedded: true) {
+        .marks("a page", [.literal, .whitespace, .marks], isEmbedded: true) {
             "<p>Receipt: " + lines($0, "<br />") + "</p>"
         },
         // Lines with something before them.
-        Shape("numbers of lines", [.whitespace, .marks]) { numbered($0) { "\($0): " } },
-        Shape("numbers of lines after spaces", [.whitespace, .marks]) { numbered($0) { "   \($0)\t" } },
-        Shape("lines of a difference", [.marks]) { numbered($0) { _ in "+" } },
-        Shape("bars", [.whitespace, .marks]) { numbered($0) { _ in "| " } },
+        .marks("numbers of lines", [.whitespace, .marks]) { numbered($0) { "\($0): " } },
+        .marks("numbers of lines after spaces", [.whitespace, .marks]) { numbered($0) { "   \($0)\t" } },
+        .marks("lines of a difference", [.marks]) { numbered($0) { _ in "+" } },
+        .marks("bars", [.whitespace, .marks]) { numbered($0) { _ in "| " } },
         // Around the receipt.
-        Shape("a log", [.literal], isEmbedded: true) { "2021-03-04 10:11:12 INFO receipt=\($0) user=7" },
-        Shape("a header", [.literal], isEmbedded: true) { "Bearer \($0)" },
-        Shape("a struct of Go", [.literal], isEmbedded: true) { "&{ReceiptData:\($0) Password:x}" },
-        Shape("YAML, folded", [.literal, .whitespace], isEmbedded: true) {
+        .marks("a log", [.literal], isEmbedded: true) { "2021-03-04 10:11:12 INFO receipt=\($0) user=7" },
+        .marks("a header", [.literal], isEmbedded: true) { "Bearer \($0)" },
+        .marks("a struct of Go", [.literal], isEmbedded: true) { "&{ReceiptData:\($0) Password:x}" },
+        .marks("YAML, folded", [.literal, .whitespace], isEmbedded: true) {
             "---\nreceipt: >-\n  " + lines($0, "\n  ", 80) + "\n"
         },
-        Shape("YAML, binary", [.literal, .whitespace], isEmbedded: true) {
+        .marks("YAML, binary", [.literal, .whitespace], isEmbedded: true) {
             "---\n:receipt: !binary |-\n  " + lines($0, "\n  ", 60) + "\n"
         },
     ]
@@ -115,7 +99,7 @@ struct MarkedReceiptTests {
         let samples = try ReceiptInputTests.Samples.shared
         for bytes in [samples.app, samples.transaction] {
             let plain = MintedReceipts.base64(bytes)
-            let text = Array(shape.mark(String(decoding: plain, as: UTF8.self)).utf8)
+            let text = try shape.wrap(bytes, String(decoding: plain, as: UTF8.self))
             for decoder in [try Self.decoder.get(), try Decoders.tolerant] {
                 let inspection = decoder.inspect(text.span)
                 if shape.isEmbedded, decoder.profile == .tolerant {

@@ -7,23 +7,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Receipts inside other data")
 struct ReceiptFinderTests {
-    /// What a client library or a data store makes of a receipt.
-    struct Shape: Sendable, CustomTestStringConvertible {
-        let name: String
-        let repairs: [ReceiptRepair]
-        let wrap: @Sendable (_ bytes: [UInt8], _ text: String) throws -> [UInt8]
-
-        init(
-            _ name: String, _ repairs: [ReceiptRepair],
-            _ wrap: @escaping @Sendable (_ bytes: [UInt8], _ text: String) throws -> String
-        ) {
-            (self.name, self.repairs) = (name, repairs)
-            self.wrap = { Array(try wrap($0, $1).utf8) }
-        }
-
-        var testDescription: String { name }
-    }
-
     static func hex(_ bytes: [UInt8], separator: String = "") -> String {
         bytes.map { Hexadecimal.text(of: [$0]) }.joined(separator: separator)
     }
@@ -49,85 +32,83 @@ struct ReceiptFinderTests {
 
     static func compressed(_ bytes: [UInt8], level: Int = 6) throws -> [UInt8] {
         let folder = try TemporaryFolder()
-        let path = folder.path("data")
-        try Data(bytes).write(to: URL(filePath: path))
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", "-\(level)", path]
+        process.arguments = ["gzip", "-\(level)", try folder.write("data", bytes)]
         try process.run()
         process.waitUntilExit()
-        return [UInt8](try Data(contentsOf: URL(filePath: path + ".gz")))
+        return try folder.read("data.gz")
     }
 
     static let shapes: [Shape] = [
-        Shape("a version 1 notification", [.jsonMember]) {
+        .text("a version 1 notification", [.jsonMember]) {
             #"{"notification_type":"DID_RENEW","unified_receipt":{"status":0,"latest_receipt":"\#($1)"}}"#
         },
-        Shape("a member of any name, three levels down", [.jsonMember]) { #"{"a":{"b":[{"c":"\#($1)"}]}}"# },
-        Shape("a verifyReceipt request that was cut off after the receipt", [.requestWrapper]) {
+        .text("a member of any name, three levels down", [.jsonMember]) { #"{"a":{"b":[{"c":"\#($1)"}]}}"# },
+        .text("a verifyReceipt request that was cut off after the receipt", [.requestWrapper]) {
             #"{"receipt-data":"\#($1)","password":"#
         },
-        Shape("an array", [.jsonMember]) { #"["x", "\#($1)"]"# },
-        Shape("JSON in JSON in JSON", [.jsonMember]) { json(#"{"data":\#(json(#"{"r":"\#($1)"}"#))}"#, in: "body") },
-        Shape("MongoDB's binary", [.jsonMember]) { #"{"$binary":{"base64":"\#($1)","subType":"00"}}"# },
-        Shape("MongoDB's older binary", [.jsonMember]) { #"{"$binary":"\#($1)","$type":"00"}"# },
-        Shape("MongoDB's shell", [.literal]) { #"BinData(0, "\#($1)")"# },
-        Shape("DynamoDB's text", [.jsonMember]) { #"{"S":"\#($1)"}"# },
-        Shape("DynamoDB's map", [.jsonMember]) { #"{"Item":{"p":{"M":{"receipt":{"B":"\#($1)"}}}}}"# },
-        Shape("Node's Buffer in JSON", [.jsonMember, .byteList]) { bytes, _ in
+        .text("an array", [.jsonMember]) { #"["x", "\#($1)"]"# },
+        .text("JSON in JSON in JSON", [.jsonMember]) { json(#"{"data":\#(json(#"{"r":"\#($1)"}"#))}"#, in: "body") },
+        .text("MongoDB's binary", [.jsonMember]) { #"{"$binary":{"base64":"\#($1)","subType":"00"}}"# },
+        .text("MongoDB's older binary", [.jsonMember]) { #"{"$binary":"\#($1)","$type":"00"}"# },
+        .text("MongoDB's shell", [.literal]) { #"BinData(0, "\#($1)")"# },
+        .text("DynamoDB's text", [.jsonMember]) { #"{"S":"\#($1)"}"# },
+        .text("DynamoDB's map", [.jsonMember]) { #"{"Item":{"p":{"M":{"receipt":{"B":"\#($1)"}}}}}"# },
+        .text("Node's Buffer in JSON", [.jsonMember, .byteList]) { bytes, _ in
             #"{"type":"Buffer","data":[\#(decimals(bytes))]}"#
         },
-        Shape("Node's Buffer of the text in JSON", [.jsonMember, .byteList]) {
+        .text("Node's Buffer of the text in JSON", [.jsonMember, .byteList]) {
             #"{"receipt":{"type":"Buffer","data":[\#(decimals(Array($1.utf8), separator: ","))]}}"#
         },
-        Shape("a Uint8Array in JSON", [.jsonMember, .byteList]) { bytes, _ in
+        .text("a Uint8Array in JSON", [.jsonMember, .byteList]) { bytes, _ in
             "{\(bytes.enumerated().map { "\"\($0)\":\($1)" }.joined(separator: ","))}"
         },
-        Shape("signed bytes of Java in JSON", [.jsonMember, .byteList]) { bytes, _ in
+        .text("signed bytes of Java in JSON", [.jsonMember, .byteList]) { bytes, _ in
             "[\(bytes.map { "\(Int8(bitPattern: $0))" }.joined(separator: ","))]"
         },
-        Shape("Node's Buffer, printed", [.dataDescription]) { bytes, _ in "<Buffer \(hex(bytes, separator: " "))>" },
-        Shape("Node's Buffer of the text, printed", [.dataDescription]) {
+        .text("Node's Buffer, printed", [.dataDescription]) { bytes, _ in "<Buffer \(hex(bytes, separator: " "))>" },
+        .text("Node's Buffer of the text, printed", [.dataDescription]) {
             "<Buffer \(hex(Array($1.utf8), separator: " "))>"
         },
-        Shape("Go's bytes, printed", [.byteList]) { bytes, _ in "[\(decimals(bytes, separator: " "))]" },
-        Shape("Elixir's bytes, printed", [.byteList]) { bytes, _ in "<<\(decimals(bytes))>>" },
-        Shape("an array of C", [.hexadecimal]) { bytes, _ in "{0x\(hex(bytes, separator: ", 0x"))}" },
-        Shape("hexadecimal with colons", [.hexadecimal]) { bytes, _ in hex(bytes, separator: ":").uppercased() },
-        Shape("bytes of Python", [.literal]) { "b'\($1)'" },
-        Shape("bytes of Python in double quotes", [.literal]) { "b\"\($1)\"" },
-        Shape("bytes of Python without base64", [.literal, .jsonEscapes, .rawBytes]) { bytes, _ in
+        .text("Go's bytes, printed", [.byteList]) { bytes, _ in "[\(decimals(bytes, separator: " "))]" },
+        .text("Elixir's bytes, printed", [.byteList]) { bytes, _ in "<<\(decimals(bytes))>>" },
+        .text("an array of C", [.hexadecimal]) { bytes, _ in "{0x\(hex(bytes, separator: ", 0x"))}" },
+        .text("hexadecimal with colons", [.hexadecimal]) { bytes, _ in hex(bytes, separator: ":").uppercased() },
+        .text("bytes of Python", [.literal]) { "b'\($1)'" },
+        .text("bytes of Python in double quotes", [.literal]) { "b\"\($1)\"" },
+        .text("bytes of Python without base64", [.literal, .jsonEscapes, .rawBytes]) { bytes, _ in
             "b'\(printed(bytes))'"
         },
-        Shape("a dictionary of Python", [.literal]) { "{'receipt': '\($1)', 'password': None}" },
-        Shape("an optional of Swift", [.literal]) { "Optional(\"\($1)\")" },
-        Shape("a literal of SQL", [.hexadecimal]) { bytes, _ in "X'\(hex(bytes))'" },
-        Shape("a literal of SQL with the text", [.hexadecimal]) { "x'\(hex(Array($1.utf8)))'" },
-        Shape("a bytea value of PostgreSQL with its type", [.literal, .hexadecimal]) { bytes, _ in
+        .text("a dictionary of Python", [.literal]) { "{'receipt': '\($1)', 'password': None}" },
+        .text("an optional of Swift", [.literal]) { "Optional(\"\($1)\")" },
+        .text("a literal of SQL", [.hexadecimal]) { bytes, _ in "X'\(hex(bytes))'" },
+        .text("a literal of SQL with the text", [.hexadecimal]) { "x'\(hex(Array($1.utf8)))'" },
+        .text("a bytea value of PostgreSQL with its type", [.literal, .hexadecimal]) { bytes, _ in
             "'\\x\(hex(bytes))'::bytea"
         },
-        Shape("an XML property list", [.literal, .whitespace]) {
+        .text("an XML property list", [.literal, .whitespace]) {
             "<plist><data>\n\(ReceiptEncodingVariant.lines($1, width: 68, separator: "\n"))\n</data></plist>"
         },
-        Shape("a form", [.formBody]) {
+        .text("a form", [.formBody]) {
             "password=a%26b&receipt-data=\(ReceiptEncodingVariant.percentEncoded($1))&exclude-old-transactions=true"
         },
-        Shape("JSON in a form", [.formBody, .jsonMember]) {
+        .text("JSON in a form", [.formBody, .jsonMember]) {
             "payload=%7B%22r%22%3A%22\(ReceiptEncodingVariant.percentEncoded($1))%22%7D"
         },
-        Shape("percent-encoded JSON", [.percentEncoding, .requestWrapper]) {
+        .text("percent-encoded JSON", [.percentEncoding, .requestWrapper]) {
             "%7B%22receipt-data%22%3A%22\(ReceiptEncodingVariant.percentEncoded($1))%22%7D"
         },
-        Shape("base64 of JSON", [.doubleBase64, .jsonMember]) { Base64.encode(Array(#"{"r":"\#($1)"}"#.utf8)) },
-        Shape("compressed", [.compressed]) { bytes, _ in Base64.encode(try compressed(bytes)) },
-        Shape("compressed text", [.compressed]) { Base64.encode(try compressed(Array($1.utf8), level: 1)) },
-        Shape("compressed with zlib", [.compressed]) { bytes, _ in
+        .text("base64 of JSON", [.doubleBase64, .jsonMember]) { Base64.encode(Array(#"{"r":"\#($1)"}"#.utf8)) },
+        .text("compressed", [.compressed]) { bytes, _ in Base64.encode(try compressed(bytes)) },
+        .text("compressed text", [.compressed]) { Base64.encode(try compressed(Array($1.utf8), level: 1)) },
+        .text("compressed with zlib", [.compressed]) { bytes, _ in
             Base64.encode([0x78, 0x9C] + (try compressed(bytes)).dropFirst(15).dropLast(8))
         },
-        Shape("hexadecimal of compressed JSON", [.hexadecimal, .compressed, .jsonMember]) {
+        .text("hexadecimal of compressed JSON", [.hexadecimal, .compressed, .jsonMember]) {
             "\\x" + hex(try compressed(Array(#"{"r":"\#($1)"}"#.utf8), level: 9))
         },
-        Shape("bytes that were converted from Latin-1", [.latin1]) { bytes, text in
+        .text("bytes that were converted from Latin-1", [.latin1]) { bytes, text in
             bytes[0] == 0x30 ? String(decoding: bytes.map(UInt16.init), as: UTF16.self) : "<r>\(text)</r>"
         },
     ]
@@ -169,16 +150,12 @@ struct ReceiptFinderTests {
 
     @Test("A forged receipt is rejected with the same error inside of other data", arguments: shapes)
     func forged(shape: Shape) throws {
-        var bytes = try ReceiptInputTests.Samples.shared.app
-        let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
-        bytes[name.upperBound - 1] ^= 1
-        let text = try shape.wrap(bytes, Base64.encode(bytes))
-        #expect(try Self.decoder.get().refusal(ofText: text)?.code == .badSignature)
+        #expect(try Self.decoder.get().refusal(ofText: shape.forged())?.code == .badSignature)
     }
 
     @Test("Damage of what is around a receipt is rejected or leaves its contents as they are", arguments: shapes)
     func damaged(shape: Shape) throws {
-        var random = SeededGenerator("damaged \(shape.name)")
+        var random = SeededGenerator("damaged \(shape.testDescription)")
         let bytes = try ReceiptInputTests.Samples.shared.app
         let contents = try Decoders.apple.decode(bytes: bytes).contents
         let text = try shape.wrap(bytes, Base64.encode(bytes))
@@ -229,13 +206,10 @@ struct ReceiptFinderTests {
     func several() throws {
         let bytes = try ReceiptInputTests.Samples.shared.app
         let good = Base64.encode(bytes)
-        var forgedBytes = bytes
-        let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
-        forgedBytes[name.upperBound - 1] ^= 1
-        let forged = Base64.encode(forgedBytes)
+        let forged = Base64.encode(try Shape.forged(bytes))
         let jws = try MintedReceipts.pki.jwsSigner.jws(
-            payload: .object(["transactionId": .string("1"), "originalTransactionId": .string("1")]))
-        let renewal = try MintedReceipts.pki.jwsSigner.jws(payload: .object(["autoRenewStatus": .number(1)]))
+            payload: JSONValue(["transactionId": "1", "originalTransactionId": "1"]))
+        let renewal = try MintedReceipts.pki.jwsSigner.jws(payload: JSONValue(["autoRenewStatus": 1]))
         let list = Base64.encode(try ReceiptInputTests.Samples.shared.transaction)
         for (text, kind, repairs) in [
             (#"{"latest_receipt":"\#(forged)","b":"\#(good)"}"#, .appReceipt, [.jsonMember]),

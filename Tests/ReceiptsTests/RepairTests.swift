@@ -7,24 +7,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Repairs of mangled receipts")
 struct RepairTests {
-    struct Mangling: Sendable, CustomTestStringConvertible {
-        let name: String
-        let repairs: [ReceiptRepair]
-        /// Whether the mangling is only for App Receipts, because the base64 of a property list may contain nothing
-        /// to mangle.
-        let onlyApp: Bool
-        let mangle: @Sendable (_ bytes: [UInt8], _ text: String) -> [UInt8]
-
-        init(
-            _ name: String, _ repairs: [ReceiptRepair], onlyApp: Bool = false,
-            _ mangle: @escaping @Sendable (_ bytes: [UInt8], _ text: String) -> [UInt8]
-        ) {
-            (self.name, self.repairs, self.onlyApp, self.mangle) = (name, repairs, onlyApp, mangle)
-        }
-
-        var testDescription: String { name }
-    }
-
     private static func lines(_ text: String) -> String {
         ReceiptEncodingVariant.lines(text, width: 64, separator: "\r\n")
     }
@@ -34,129 +16,129 @@ struct RepairTests {
     }
 
     /// All manglings that the tolerant profile must repair, and the repairs it must report.
-    static let manglings: [Mangling] = [
-        Mangling("line breaks", [.whitespace]) { Array(lines($1).utf8) },
-        Mangling("spaces instead of +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
-        Mangling("spaces instead of +, in lines", [.spaceForPlus, .whitespace], onlyApp: true) {
+    static let manglings: [Shape] = [
+        .bytes("line breaks", [.whitespace]) { Array(lines($1).utf8) },
+        .bytes("spaces instead of +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
+        .bytes("spaces instead of +, in lines", [.spaceForPlus, .whitespace], onlyApp: true) {
             Array(lines($1.replacing("+", with: " ")).utf8)
         },
-        Mangling("spaces instead of line breaks", [.whitespace]) {
+        .bytes("spaces instead of line breaks", [.whitespace]) {
             Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)
         },
-        Mangling("base64 of base64, with spaces instead of line breaks", [.whitespace, .doubleBase64]) {
+        .bytes("base64 of base64, with spaces instead of line breaks", [.whitespace, .doubleBase64]) {
             Array(ReceiptEncodingVariant.lines(Base64.encode(Array($1.utf8)), width: 76, separator: " ").utf8)
         },
-        Mangling("base64 of lines of base64 that are separated by spaces", [.doubleBase64, .whitespace]) {
+        .bytes("base64 of lines of base64 that are separated by spaces", [.doubleBase64, .whitespace]) {
             Array(Base64.encode(Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)).utf8)
         },
-        Mangling("percent-encoded", [.percentEncoding]) {
+        .bytes("percent-encoded", [.percentEncoding]) {
             Array((ReceiptEncodingVariant.percentEncoded($1) + "%0A").utf8)
         },
-        Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
+        .bytes("percent-encoded lines", [.percentEncoding, .whitespace]) {
             Array(ReceiptEncodingVariant.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
         },
-        Mangling("percent-encoded twice", [.doublePercentEncoding]) {
+        .bytes("percent-encoded twice", [.doublePercentEncoding]) {
             Array(ReceiptEncodingVariant.percentEncoded($1).replacing("%", with: "%25").utf8)
         },
-        Mangling("PEM armor", [.pemArmour, .whitespace]) { Array(ReceiptEncodingVariant.armoured($1).utf8) },
-        Mangling("PEM armor without its last line, on one line", [.pemArmour]) {
+        .bytes("PEM armor", [.pemArmour, .whitespace]) { Array(ReceiptEncodingVariant.armoured($1).utf8) },
+        .bytes("PEM armor without its last line, on one line", [.pemArmour]) {
             Array("-----BEGIN APP STORE RECEIPT-----\n\($1)".utf8)
         },
-        Mangling("PEM armor in a JSON string", [.quotes, .jsonEscapes, .pemArmour, .whitespace]) {
+        .bytes("PEM armor in a JSON string", [.quotes, .jsonEscapes, .pemArmour, .whitespace]) {
             Array("\"\(ReceiptEncodingVariant.armoured($1).replacing("\n", with: "\\n"))\"".utf8)
         },
-        Mangling("UTF-16, little-endian with a byte order mark", [.utf16]) {
+        .bytes("UTF-16, little-endian with a byte order mark", [.utf16]) {
             [0xFF, 0xFE] + utf16($1, bigEndian: false)
         },
-        Mangling("UTF-16, big-endian with a byte order mark", [.utf16]) { [0xFE, 0xFF] + utf16($1, bigEndian: true) },
-        Mangling("UTF-16, little-endian without a byte order mark", [.utf16]) { utf16($1 + "\r\n", bigEndian: false) },
-        Mangling("UTF-16, big-endian without a byte order mark, in lines", [.utf16, .whitespace]) {
+        .bytes("UTF-16, big-endian with a byte order mark", [.utf16]) { [0xFE, 0xFF] + utf16($1, bigEndian: true) },
+        .bytes("UTF-16, little-endian without a byte order mark", [.utf16]) { utf16($1 + "\r\n", bigEndian: false) },
+        .bytes("UTF-16, big-endian without a byte order mark, in lines", [.utf16, .whitespace]) {
             utf16(lines($1), bigEndian: true)
         },
-        Mangling("base64 of UTF-16", [.utf16, .doubleBase64]) {
+        .bytes("base64 of UTF-16", [.utf16, .doubleBase64]) {
             [0xFF, 0xFE] + utf16(Base64.encode(Array($1.utf8)), bigEndian: false)
         },
-        Mangling("base64url", [.urlSafeAlphabet], onlyApp: true) {
+        .bytes("base64url", [.urlSafeAlphabet], onlyApp: true) {
             Array($1.replacing("+", with: "-").replacing("/", with: "_").utf8)
         },
-        Mangling("slashes escaped as in JSON", [.jsonEscapes], onlyApp: true) {
+        .bytes("slashes escaped as in JSON", [.jsonEscapes], onlyApp: true) {
             Array($1.replacing("/", with: "\\/").utf8)
         },
-        Mangling("line breaks escaped as in JSON", [.jsonEscapes, .whitespace]) {
+        .bytes("line breaks escaped as in JSON", [.jsonEscapes, .whitespace]) {
             Array(lines($1).replacing("\r\n", with: "\\r\\n").utf8)
         },
-        Mangling("characters escaped as in JSON for HTML", [.jsonEscapes], onlyApp: true) {
+        .bytes("characters escaped as in JSON for HTML", [.jsonEscapes], onlyApp: true) {
             Array($1.replacing("+", with: "\\u002B").replacing("=", with: "\\u003d").replacing("/", with: "\\/").utf8)
         },
-        Mangling("quoted", [.quotes]) { Array("\"\($1)\"\n".utf8) },
-        Mangling("single-quoted", [.quotes]) { Array("'\($1)'".utf8) },
-        Mangling("base64 of base64", [.doubleBase64]) { Array(Base64.encode(Array($1.utf8)).utf8) },
-        Mangling("base64 of lines of base64", [.doubleBase64, .whitespace]) {
+        .bytes("quoted", [.quotes]) { Array("\"\($1)\"\n".utf8) },
+        .bytes("single-quoted", [.quotes]) { Array("'\($1)'".utf8) },
+        .bytes("base64 of base64", [.doubleBase64]) { Array(Base64.encode(Array($1.utf8)).utf8) },
+        .bytes("base64 of lines of base64", [.doubleBase64, .whitespace]) {
             Array(Base64.encode(Array(lines($1).utf8)).utf8)
         },
-        Mangling("hexadecimal", [.hexadecimal]) { bytes, _ in Array(ReceiptEncodingVariant.hexadecimal(bytes).utf8) },
-        Mangling("hexadecimal with 0x", [.hexadecimal]) { bytes, _ in
+        .bytes("hexadecimal", [.hexadecimal]) { bytes, _ in Array(ReceiptEncodingVariant.hexadecimal(bytes).utf8) },
+        .bytes("hexadecimal with 0x", [.hexadecimal]) { bytes, _ in
             Array("0x\(ReceiptEncodingVariant.hexadecimal(bytes).uppercased())".utf8)
         },
-        Mangling("a bytea value of PostgreSQL", [.hexadecimal]) { bytes, _ in
+        .bytes("a bytea value of PostgreSQL", [.hexadecimal]) { bytes, _ in
             Array("\\x\(ReceiptEncodingVariant.hexadecimal(bytes))".utf8)
         },
-        Mangling("a bytea value of PostgreSQL in quotes, with an escaped backslash", [.quotes, .hexadecimal]) {
+        .bytes("a bytea value of PostgreSQL in quotes, with an escaped backslash", [.quotes, .hexadecimal]) {
             bytes, _ in
             Array("\"\\\\x\(ReceiptEncodingVariant.hexadecimal(bytes))\"".utf8)
         },
-        Mangling("a bytea value that contains the base64 in lines", [.hexadecimal, .whitespace]) {
+        .bytes("a bytea value that contains the base64 in lines", [.hexadecimal, .whitespace]) {
             Array("\\x\(ReceiptEncodingVariant.hexadecimal(Array(lines($1).utf8)))".utf8)
         },
-        Mangling("upper-case hexadecimal in lines", [.hexadecimal]) { bytes, _ in
+        .bytes("upper-case hexadecimal in lines", [.hexadecimal]) { bytes, _ in
             Array(lines(ReceiptEncodingVariant.hexadecimal(bytes).uppercased()).utf8)
         },
-        Mangling("the description of NSData", [.dataDescription]) { bytes, _ in
+        .bytes("the description of NSData", [.dataDescription]) { bytes, _ in
             Array(ReceiptEncodingVariant.dataDescription(bytes).utf8)
         },
-        Mangling("the complete description of NSData since iOS 13", [.dataDescription]) { bytes, _ in
+        .bytes("the complete description of NSData since iOS 13", [.dataDescription]) { bytes, _ in
             Array("{length = \(bytes.count), bytes = 0x\(ReceiptEncodingVariant.hexadecimal(bytes)) }".utf8)
         },
-        Mangling("a data: URL", [.dataURL]) { Array("data:;base64,\($1)".utf8) },
-        Mangling("Unity's wrapper", [.unityWrapper]) {
+        .bytes("a data: URL", [.dataURL]) { Array("data:;base64,\($1)".utf8) },
+        .bytes("Unity's wrapper", [.unityWrapper]) {
             Array(ReceiptEncodingVariant.unityWrapper($1, transactionId: "2000000000000301").utf8)
         },
-        Mangling("Unity's wrapper around a mangled text", [.unityWrapper, .whitespace]) {
+        .bytes("Unity's wrapper around a mangled text", [.unityWrapper, .whitespace]) {
             Array(" {\"Payload\" : \"\(lines($1).replacing("\r\n", with: "\\n"))\"} \n".utf8)
         },
-        Mangling("a verifyReceipt request", [.requestWrapper]) {
+        .bytes("a verifyReceipt request", [.requestWrapper]) {
             Array("{\"receipt-data\":\"\($1.replacing("/", with: "\\/"))\",\"password\":\"secret\"}".utf8)
         },
-        Mangling("a verifyReceipt response", [.answerWrapper]) {
+        .bytes("a verifyReceipt response", [.answerWrapper]) {
             Array("{\"status\":0,\"receipt\":{},\"latest_receipt\":\"\($1)\"}".utf8)
         },
-        Mangling("without base64", [.rawBytes]) { bytes, _ in bytes },
-        Mangling("a byte order mark", [.byteOrderMark]) { [0xEF, 0xBB, 0xBF] + Array($1.utf8) },
-        Mangling("a byte order mark before quotes", [.byteOrderMark, .quotes]) {
+        .bytes("without base64", [.rawBytes]) { bytes, _ in bytes },
+        .bytes("a byte order mark", [.byteOrderMark]) { [0xEF, 0xBB, 0xBF] + Array($1.utf8) },
+        .bytes("a byte order mark before quotes", [.byteOrderMark, .quotes]) {
             [0xEF, 0xBB, 0xBF] + Array("\"\($1)\"".utf8)
         },
-        Mangling("bytes after the container", [.trailingBytes], onlyApp: true) { bytes, _ in
+        .bytes("bytes after the container", [.trailingBytes], onlyApp: true) { bytes, _ in
             MintedReceipts.base64(bytes + [0, 0, 0, 0, 7])
         },
-        Mangling("without base64, with bytes at the end", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
+        .bytes("without base64, with bytes at the end", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
             bytes + [0x0A]
         },
-        Mangling("half a byte at the end", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
+        .bytes("half a byte at the end", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
             Array((ReceiptEncodingVariant.hexadecimal(bytes) + "0").utf8)
         },
-        Mangling("hexadecimal with bytes at the end", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
+        .bytes("hexadecimal with bytes at the end", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
             Array((ReceiptEncodingVariant.hexadecimal(bytes) + "00").utf8)
         },
     ]
 
     @Test("A mangled receipt is repaired, is still authentic, and the repair is reported", arguments: manglings)
-    func mends(mangling: Mangling) throws {
+    func mends(mangling: Shape) throws {
         let samples = try ReceiptInputTests.Samples.shared
         let decoder = try Decoders.tolerant
         let stored = try MintedReceipts.decoder(.stored)
         for bytes in mangling.onlyApp ? [samples.app] : [samples.app, samples.transaction] {
             let plain = MintedReceipts.base64(bytes)
-            let text = mangling.mangle(bytes, String(decoding: plain, as: UTF8.self))
+            let text = try mangling.wrap(bytes, String(decoding: plain, as: UTF8.self))
             #expect(text != plain)
             for decoder in [decoder, stored] {
                 let inspection = decoder.inspect(text.span)
@@ -203,7 +185,7 @@ struct RepairTests {
 
     @Test("A signed transaction is reported as such and never verified by the receipt decoder")
     func jws() throws {
-        let jws = try MintedReceipts.pki.jwsSigner.jws(payload: .object(["transactionId": .string("1")]))
+        let jws = try MintedReceipts.pki.jwsSigner.jws(payload: JSONValue(["transactionId": "1"]))
         let encoded = Base64.encode(Array(jws.utf8))
         let folded = Self.lines(jws)
         for (text, repairs) in [
@@ -285,12 +267,8 @@ struct RepairTests {
     }
 
     @Test("A forged receipt is rejected with the same error after a repair", arguments: manglings)
-    func forged(mangling: Mangling) throws {
-        var bytes = try ReceiptInputTests.Samples.shared.app
-        let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
-        bytes[name.upperBound - 1] ^= 1
-        let text = mangling.mangle(bytes, Base64.encode(bytes))
-        #expect(try Decoders.tolerant.refusal(ofText: text)?.code == .badSignature)
+    func forged(mangling: Shape) throws {
+        #expect(try Decoders.tolerant.refusal(ofText: mangling.forged())?.code == .badSignature)
     }
 
     // T13

@@ -170,6 +170,14 @@ struct SignedAttributeTests {
     }
 
     // T4
+    @Test("A receipt whose signed attributes were removed is rejected")
+    func removed() throws {
+        let whole = try receipt(Self.valid[0], .sha256, isContentSigned: false)
+        let bytes = try MintedReceipts.app()
+        #expect(try Decoders.apple.refusal(of: bytes.dropLast(256) + whole.suffix(256))?.code == .badSignature)
+    }
+
+    // T4
     @Test("Attributes that are signed with the tag [0], or without sorting, are rejected")
     func otherEncodings() throws {
         let shape = Self.valid[1]

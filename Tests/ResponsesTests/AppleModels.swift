@@ -52,14 +52,19 @@ extension AppleModel {
         columns: responses, payload(FieldTables.bundled.transaction, "latest_receipt_info[].", "transactions[]."))
     private static let transactionCommitment = nested(
         "commitmentInfo of a transaction", "jwstransactiondecodedpayload", of: TransactionCommitment(),
-        view: "transactions[].commitmentInfo.")
+        view: "transactions[].commitmentInfo.",
+        ["billingPeriodNumber", "totalBillingPeriods", "commitmentExpiresDate", "commitmentPrice"])
     private static let renewal = AppleModel(
         "JWSRenewalInfoDecodedPayload", serverAPI + "jwsrenewalinfodecodedpayload", of: RenewalPayload(),
         columns: responses,
         payload(FieldTables.bundled.renewal, "pending_renewal_info[].", "subscriptions[].renewalInfo."))
     private static let renewalCommitment = nested(
         "commitmentInfo of a renewal", "jwsrenewalinfodecodedpayload", of: RenewalCommitment(),
-        view: "subscriptions[].renewalInfo.commitmentInfo.")
+        view: "subscriptions[].renewalInfo.commitmentInfo.",
+        [
+            "commitmentAutoRenewProductId", "commitmentAutoRenewStatus", "commitmentRenewalBillingPlanType",
+            "commitmentRenewalDate", "commitmentRenewalPrice",
+        ])
 
     /// The fields of a signed payload: those of its table, without the keys that are derived from others.
     private static func payload<Key>(
@@ -79,10 +84,12 @@ extension AppleModel {
     }
 
     /// The members of a nested object, none of which has a key.
-    private static func nested(_ name: String, _ documentation: String, of value: Any, view: String) -> AppleModel {
+    private static func nested(
+        _ name: String, _ documentation: String, of value: Any, view: String, _ members: [String]
+    ) -> AppleModel {
         AppleModel(
             name, serverAPI + documentation, of: value, columns: responses,
-            properties(of: value).map {
+            members.map {
                 Field(name: $0, wire: nil, view: view + $0, because: "verifyReceipt never had it")
             })
     }
@@ -109,19 +116,22 @@ extension AppleModel {
 extension AppleModel {
     /// Returns a part of the payload of a notification. Bodies forwarded as version 2 are the signed text unchanged.
     ///
-    /// - Parameter keys: where its members go in version 1, or why they do not, as `no: …`. Those that are not named
-    ///   are of notifications that version 1 does not have.
+    /// - Parameter keys: where its members go in version 1, or why they do not, as `no: …`.
     private static func part(
-        _ name: String, _ documentation: String, of value: Any, at path: String, _ keys: [String: String] = [:]
+        _ name: String, _ documentation: String, of value: Any, at path: String, _ keys: [String: String]
     ) -> AppleModel {
         AppleModel(
             name, "https://developer.apple.com/documentation/appstoreservernotifications/" + documentation, of: value,
             columns: ("forwarded as version 1", "forwarded as version 2"),
-            properties(of: value).map { name in
-                let key = keys[name] ?? "no: version 1 has no such notification"
+            keys.map { name, key in
                 let because = key.hasPrefix("no: ") ? String(key.dropFirst(4)) : ""
                 return Field(name: name, wire: because.isEmpty ? key : nil, view: path + name, because: because)
             })
+    }
+
+    /// The members of a part that only notifications have which version 1 does not know.
+    private static func unknownToVersion1(_ members: String...) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: members.map { ($0, "no: version 1 has no such notification") })
     }
 
     private static let notification = [
@@ -132,7 +142,7 @@ extension AppleModel {
                 "notificationUUID": "no: version 1 never had it; duplicates are detected by it",
                 "signedDate": "auto_renew_status_change_date", "subtype": "notification_type",
                 "version": "no: version 1 never had it",
-            ]),
+            ].merging(unknownToVersion1("summary", "externalPurchaseToken", "appData")) { key, _ in key }),
         part(
             "data of a notification", "data", of: NotificationPayload.PurchaseData(), at: "data.",
             [
@@ -144,10 +154,18 @@ extension AppleModel {
                     "no: expressed by the type and by unified_receipt; stored for responses of `stored`",
             ]),
         part(
-            "summary of a notification", "summary", of: NotificationPayload.ExtensionSummary(), at: "summary."),
+            "summary of a notification", "summary", of: NotificationPayload.ExtensionSummary(), at: "summary.",
+            unknownToVersion1(
+                "environment", "appAppleId", "bundleId", "productId", "requestIdentifier", "storefrontCountryCodes",
+                "succeededCount", "failedCount")),
         part(
             "externalPurchaseToken of a notification", "externalpurchasetoken",
-            of: NotificationPayload.ExternalPurchaseToken(), at: "externalPurchaseToken."),
-        part("appData of a notification", "appdata", of: NotificationPayload.AppData(), at: "appData."),
+            of: NotificationPayload.ExternalPurchaseToken(), at: "externalPurchaseToken.",
+            unknownToVersion1(
+                "externalPurchaseId", "tokenCreationDate", "appAppleId", "bundleId", "tokenType", "tokenExpirationDate")
+        ),
+        part(
+            "appData of a notification", "appdata", of: NotificationPayload.AppData(), at: "appData.",
+            unknownToVersion1("appAppleId", "bundleId", "environment", "signedAppTransactionInfo")),
     ]
 }

@@ -101,60 +101,29 @@ struct DocumentRoundTripTests {
 
     /// A subscription in its grace period, with every kind of offer and an upgrade.
     private var records: CustomerRecords {
-        func transaction(_ id: String, _ change: (inout TransactionPayload) -> Void) -> Signed<TransactionPayload> {
-            var payload = TransactionPayload()
-            payload.transactionId = id
-            payload.originalTransactionId = "500000000000002"
-            payload.productId = "com.example.reader.month"
-            payload.type = "Auto-Renewable Subscription"
-            payload.purchaseDate = Timestamp(milliseconds: 1_673_000_000_123)
-            payload.originalPurchaseDate = Timestamp(seconds: 1_673_000_000)
-            payload.expiresDate = Timestamp(seconds: 1_675_592_000)
-            payload.webOrderLineItemId = "9\(id)"
-            payload.subscriptionGroupIdentifier = "20500001"
-            payload.inAppOwnershipType = "FAMILY_SHARED"
-            change(&payload)
-            return Signed(payload: payload, text: "")
+        let changes: [(inout TransactionPayload) -> Void] = [
+            { ($0.offerType, $0.offerDiscountType) = (1, "FREE_TRIAL") },
+            {
+                ($0.offerType, $0.offerIdentifier) = (2, "summer")
+                ($0.revocationDate, $0.revocationReason) = (summer, 0)
+            },
+            { ($0.offerType, $0.offerIdentifier, $0.isUpgraded) = (3, "fair", true) },
+            { ($0.offerType, $0.appAccountToken) = (1, "11111111-2222-4333-8444-555555555555") },
+        ]
+        let transactions = changes.enumerated().map { index, change in
+            transaction("50000000000000\(index + 2)") {
+                $0.purchaseDate = Timestamp(milliseconds: 1_673_000_000_123)
+                $0.inAppOwnershipType = "FAMILY_SHARED"
+                change(&$0)
+            }
         }
-        var renewal = RenewalPayload()
-        renewal.originalTransactionId = "500000000000002"
-        renewal.productId = "com.example.reader.month"
-        renewal.autoRenewProductId = "com.example.reader.year"
-        renewal.autoRenewStatus = 1
-        renewal.expirationIntent = 2
-        renewal.isInBillingRetryPeriod = false
-        renewal.gracePeriodExpiresDate = summer
-        renewal.priceIncreaseStatus = 0
-        renewal.offerType = 3
-        renewal.offerIdentifier = "fair"
-        return CustomerRecords(
-            environment: .production, bundleId: "com.example.reader", appAppleId: 1_500_000_001,
-            transactions: [
-                transaction("500000000000002") {
-                    $0.offerType = 1
-                    $0.offerDiscountType = "FREE_TRIAL"
-                },
-                transaction("500000000000003") {
-                    $0.offerType = 2
-                    $0.offerIdentifier = "summer"
-                    $0.revocationDate = summer
-                    $0.revocationReason = 0
-                },
-                transaction("500000000000004") {
-                    $0.offerType = 3
-                    $0.offerIdentifier = "fair"
-                    $0.isUpgraded = true
-                },
-                transaction("500000000000005") {
-                    $0.offerType = 1
-                    $0.appAccountToken = "11111111-2222-4333-8444-555555555555"
-                },
-            ],
-            subscriptions: [
-                SubscriptionRecord(
-                    subscriptionGroupIdentifier: "20500001", originalTransactionId: "500000000000002", status: 4,
-                    transaction: nil, renewal: Signed(payload: renewal, text: ""))
-            ], revision: nil)
+        let renewal = renewal {
+            $0.autoRenewProductId = "com.example.reader.year"
+            ($0.expirationIntent, $0.isInBillingRetryPeriod) = (2, false)
+            ($0.gracePeriodExpiresDate, $0.priceIncreaseStatus) = (summer, 0)
+            ($0.offerType, $0.offerIdentifier) = (3, "fair")
+        }
+        return ResponsesTests.records(transactions, status: 4, renewal: renewal)
     }
 }
 

@@ -23,13 +23,41 @@ struct FieldTableTests {
             ] + AnswerField.refund)
     }
 
-    @Test("An invalid table is rejected with code, file, row and reason", arguments: Fault.all)
-    func fault(_ fault: Fault) {
+    /// A table, or what replaces a piece of the valid one, and the error.
+    private static let faults = tableRows(
+        #"""
+        [] → malformed: header: not a JSON object
+        { → malformed: header: not a JSON object
+        {"wire": "status", "model": "status", "as": "number"} by 1 → malformed: rows[1]: not a JSON object
+        "as": "number" by "as": 7 → malformed: rows[1] "status": as is not a JSON string
+        "model": "VerifyReceiptAnswer" by "model": "AppReceipt" → wrongHeader: header: model is AppReceipt, must be VerifyReceiptAnswer
+        "place": "the answer" by "place": "receipt" → wrongHeader: header: place is receipt, must be the answer
+        "place": "the answer" by "place": "the answer", "version": 1 → unknownKey: header: unknown key version
+        "omitted" by "left-out" → unknownKey: header: unknown key left-out
+        {"model": "VerifyReceiptAnswer", "place": "the answer", "rows": []} → missingKey: header: missing key omitted
+        , "as": "number" by  → missingKey: rows[1] "status": missing key as
+        "as": "number" by "as": "number", "plist": "a" → unknownKey: rows[1] "status": unknown key plist
+        "as": "number" by "as": "integer" → unknownConversion: rows[1] "status": unknown conversion integer; the conversions are text, number, numberOrNull, numberOrZero, numberAsText, nonZeroNumberAsText, flag, flagAsText, flagAsDigit, ownershipAsText, dateTriplet, expiryTriplet, cancellationTriplet, nested
+        "as": "number" by "as": "dateTriplet" → unfittingConversion: rows[1] "status": dateTriplet does not fit status, a number
+        "model": "environment" by "model": "country" → unknownModel: rows[2] "environment": VerifyReceiptAnswer has no property country
+        "wire": "latest_receipt", by "wire": "Größe", → badWire: rows[5] "Größe": wire may only contain a-z, 0-9, _ and -
+        "wire": "latest_receipt", by "wire": "receipt", → duplicateWire: rows[5] "receipt": the response already has the key receipt
+        "wire": "status", by "wire": "status", "also": "status", → duplicateWire: rows[1] "status": the response already has the key status
+        "model": "latestReceipt" by "model": "environment" → duplicateModel: rows[5] "latest_receipt": environment is already in the table
+        "omitted": [ by "omitted": [{"model": "status", "because": "twice"}, → duplicateModel: omitted[1] "status": status is already in the table
+        {"model": "latestExpiredReceiptInfo", "because": "of the test"} by {"model": "latestExpiredReceiptInfo"} → missingKey: omitted[1] "latestExpiredReceiptInfo": missing key because
+        {"model": "latestExpiredReceiptInfo", "because": "of the test"}, by  → unmappedModel: header: VerifyReceiptAnswer.latestExpiredReceiptInfo is neither mapped nor omitted
+        """#)
+
+    @Test("An invalid table is rejected with code, file, row and reason", arguments: faults)
+    func fault(change: String, expected: String) {
+        let pieces = change.split(separator: " by ", omittingEmptySubsequences: false)
+        let json = pieces.count == 1 ? change : ValidTable.json().replacing(pieces[0], with: pieces[1])
         let error = #expect(throws: FieldTableError.self) {
-            try FieldTable<AnswerField>(json: Array(fault.json.utf8), file: "answer.json")
+            try FieldTable<AnswerField>(json: Array(json.utf8), file: "answer.json")
         }
-        #expect(error?.code == fault.code)
-        #expect(error?.description == "answer.json, " + fault.reason)
+        let (code, reason) = (error?.code.rawValue ?? "", error?.description ?? "")
+        #expect("\(code): \(reason.dropFirst("answer.json, ".count))" == expected)
     }
 
     @Test("All three keys of a date count as keys of the response")
@@ -67,13 +95,12 @@ struct FieldTableTests {
 
     @Test("A directory without one of the tables is rejected with the name of the table")
     func missingFile() throws {
-        let folder = TestProcess.folder.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
         for name in FieldTables.fileNames where name != "in-app.json" {
-            try FileManager.default.copyItem(at: Self.mappings.appending(path: name), to: folder.appending(path: name))
+            try folder.write(name, try Data(contentsOf: Self.mappings.appending(path: name)))
         }
-        let error = #expect(throws: FieldTableError.self) { try FieldTables(directory: folder.path) }
+        let error = #expect(throws: FieldTableError.self) { try FieldTables(directory: folder.url.path) }
         #expect(error?.code == .unreadable)
         #expect(error?.file == "in-app.json")
     }
@@ -177,5 +204,24 @@ struct FieldTableTests {
             receipt: .app(appReceipt(purchases: [month("9")])), environment: .sandbox, submittedText: Redacted([0x78]))
         let body = overriding.receiptAnswer(history: history, requestDate: summer).body
         #expect(text(body) == #"{"place":"Sandbox","status":0}"#)
+    }
+}
+
+/// A valid table of ``AnswerField``, into which errors are inserted.
+private enum ValidTable {
+    static let rows = """
+        {"wire": "status", "model": "status", "as": "number"},
+        {"wire": "environment", "model": "environment", "as": "text"},
+        {"wire": "receipt", "model": "receipt", "as": "nested"},
+        {"wire": "latest_receipt_info", "model": "latestReceiptInfo", "as": "nested"},
+        {"wire": "latest_receipt", "model": "latestReceipt", "as": "text"}
+        """
+    static let omitted = [
+        "latestExpiredReceiptInfo", "pendingRenewalInfo", "autoRenewProductId", "autoRenewStatus", "expirationIntent",
+        "isInBillingRetryPeriod", "isRetryable", "exception",
+    ].map { #"{"model": "\#($0)", "because": "of the test"}"# }.joined(separator: ",")
+
+    static func json(rows: String = rows, omitted: String = omitted) -> String {
+        #"{"model": "VerifyReceiptAnswer", "place": "the answer", "rows": [\#(rows)], "omitted": [\#(omitted)]}"#
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import Testing
 import ReceiptBridgeTestSupport
@@ -18,7 +19,7 @@ struct NotificationTableTests {
 
     @Test("Every documented type and subtype has a row, in every profile and without conditions")
     func complete() {
-        for (type, subtypes) in NotificationTable.documented {
+        for (type, subtypes) in NotificationType.documented {
             for subtype in subtypes {
                 for profile in NotificationV1Profile.allCases {
                     let row = Self.table.row(

@@ -4,55 +4,6 @@ import Foundation
 import ReceiptBridgeResponses
 import Testing
 
-private func transaction(
-    _ id: String, of original: String = "500000000000002", type: String = "Auto-Renewable Subscription", day: Int64 = 0,
-    _ change: (inout TransactionPayload) -> Void = { _ in }
-) -> TransactionPayload {
-    var payload = TransactionPayload()
-    payload.transactionId = id
-    payload.originalTransactionId = original
-    payload.productId = type == "Auto-Renewable Subscription" ? "com.example.reader.month" : "com.example.reader.thing"
-    payload.type = type
-    payload.purchaseDate = Timestamp(seconds: 1_673_000_000 + day * 86_400)
-    payload.originalPurchaseDate = Timestamp(seconds: 1_673_000_000)
-    payload.quantity = 1
-    payload.inAppOwnershipType = "PURCHASED"
-    if type == "Auto-Renewable Subscription" {
-        payload.expiresDate = Timestamp(seconds: 1_673_000_000 + (day + 30) * 86_400)
-        payload.webOrderLineItemId = "9\(id)"
-        payload.subscriptionGroupIdentifier = "20500001"
-    }
-    change(&payload)
-    return payload
-}
-
-private func renewal(_ change: (inout RenewalPayload) -> Void = { _ in }) -> RenewalPayload {
-    var payload = RenewalPayload()
-    payload.originalTransactionId = "500000000000002"
-    payload.productId = "com.example.reader.month"
-    payload.autoRenewProductId = "com.example.reader.month"
-    payload.autoRenewStatus = 1
-    change(&payload)
-    return payload
-}
-
-private func records(
-    _ transactions: [TransactionPayload], status: Int = 1, renewal: RenewalPayload? = renewal(),
-    appAppleId: Int64? = 1_500_000_001
-) -> CustomerRecords {
-    let hasSubscription = transactions.contains { $0.type == "Auto-Renewable Subscription" }
-    return CustomerRecords(
-        environment: .production, bundleId: "com.example.reader", appAppleId: appAppleId,
-        transactions: transactions.map { Signed(payload: $0, text: "") },
-        subscriptions: hasSubscription
-            ? [
-                SubscriptionRecord(
-                    subscriptionGroupIdentifier: "20500001", originalTransactionId: "500000000000002", status: status,
-                    transaction: nil, renewal: renewal.map { Signed(payload: $0, text: "") })
-            ] : [],
-        revision: nil)
-}
-
 private func answer(
     _ receipt: ReceiptContents, _ records: CustomerRecords?, options: AnswerOptions = AnswerOptions(),
     dropsRefundedConsumables: Bool = false, tables: FieldTables = .bundled

@@ -36,13 +36,14 @@ struct ResponseDocumentTests {
         let response = try response(
             #"""
             {"status":21006,"auto_renew_status":1,"receipt":{"bid":"com.example.reader","transaction_id":"1",
-            "original_transaction_id":"1","expires_date":"1600"},
+            "original_transaction_id":"1","expires_date":"1600","cancellation_date_ms":"1500"},
             "latest_expired_receipt_info":{"transaction-id":"2","original_transaction_id":"1","expires_date":1700}}
             """#)
         #expect(response.bundleId == "com.example.reader" && response.environment == nil)
         #expect(response.isFlat)
         #expect(response.purchases.map(\.transactionId) == ["1", "2"] && response.purchases.allSatisfy(\.isFlat))
         #expect(response.purchases.map(\.expires?.milliseconds) == [1_600, 1_700])
+        #expect(response.revocationStates.map(\.revocation?.date.milliseconds) == [1_500, nil])
         #expect(response.renewals["1"]?.isOn == true)
     }
 
@@ -51,7 +52,9 @@ struct ResponseDocumentTests {
         let states = try response(
             #"""
             {"latest_receipt_info":[{"transaction_id":"1","cancellation_date_ms":"5","is_upgraded":"true"},
-            {"transaction_id":"2","cancellation_date":"soon"},{"transaction_id":"3"}]}
+            {"transaction_id":"2","cancellation_date":"soon"},{"transaction_id":"3"},
+            {"transaction_id":"4","cancellation_date_ms":"soon"},{"transaction_id":"5","cancellation_date":{}},
+            {"transaction_id":"6","cancellation_date_ms":99999999999999999999}]}
             """#
         ).revocationStates
         #expect(states.map(\.transactionId) == ["1", "3"] && states.allSatisfy { $0.revocation == nil })

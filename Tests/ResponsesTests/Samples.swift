@@ -70,6 +70,57 @@ func month(_ id: String, of original: String = "500000000000002", day: Int64 = 0
     return purchase
 }
 
+/// A transaction from the Server API; times in days.
+func transaction(
+    _ id: String, of original: String = "500000000000002", type: String = "Auto-Renewable Subscription", day: Int64 = 0,
+    _ change: (inout TransactionPayload) -> Void = { _ in }
+) -> TransactionPayload {
+    var payload = TransactionPayload()
+    payload.transactionId = id
+    payload.originalTransactionId = original
+    payload.productId = type == "Auto-Renewable Subscription" ? "com.example.reader.month" : "com.example.reader.thing"
+    payload.type = type
+    payload.purchaseDate = Timestamp(seconds: 1_673_000_000 + day * 86_400)
+    payload.originalPurchaseDate = Timestamp(seconds: 1_673_000_000)
+    payload.quantity = 1
+    payload.inAppOwnershipType = "PURCHASED"
+    if type == "Auto-Renewable Subscription" {
+        payload.expiresDate = Timestamp(seconds: 1_673_000_000 + (day + 30) * 86_400)
+        payload.webOrderLineItemId = "9\(id)"
+        payload.subscriptionGroupIdentifier = "20500001"
+    }
+    change(&payload)
+    return payload
+}
+
+func renewal(_ change: (inout RenewalPayload) -> Void = { _ in }) -> RenewalPayload {
+    var payload = RenewalPayload()
+    payload.originalTransactionId = "500000000000002"
+    payload.productId = "com.example.reader.month"
+    payload.autoRenewProductId = "com.example.reader.month"
+    payload.autoRenewStatus = 1
+    change(&payload)
+    return payload
+}
+
+/// The history of a customer, with one subscription if there is one.
+func records(
+    _ transactions: [TransactionPayload], status: Int = 1, renewal: RenewalPayload? = renewal(),
+    appAppleId: Int64? = 1_500_000_001
+) -> CustomerRecords {
+    let hasSubscription = transactions.contains { $0.type == "Auto-Renewable Subscription" }
+    return CustomerRecords(
+        environment: .production, bundleId: "com.example.reader", appAppleId: appAppleId,
+        transactions: transactions.map { Signed(payload: $0, text: "") },
+        subscriptions: hasSubscription
+            ? [
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: "20500001", originalTransactionId: "500000000000002", status: status,
+                    transaction: nil, renewal: renewal.map { Signed(payload: $0, text: "") })
+            ] : [],
+        revision: nil)
+}
+
 func purchaseInfo(_ entries: KeyValuePairs<String, String>) -> TransactionReceipt {
     TransactionReceipt(purchaseInfo: entries.map { TransactionReceipt.Entry(key: $0.key, value: $0.value) })
 }
@@ -80,31 +131,8 @@ func values(of key: String, in array: String, of answer: String) throws -> [Stri
     return (holder?[array] as? [[String: Any]] ?? []).compactMap { $0[key] as? String }
 }
 
-/// Parses JSON with Foundation, and brings Apple's responses into a form that can be compared.
+/// Finds parts of compact JSON.
 enum JSONReader {
-    static func strings(_ json: String) throws -> [String] {
-        try JSONDecoder().decode([String].self, from: Data(json.utf8))
-    }
-
-    /// Removes whitespace between tokens and unescapes `/`; the order of the members is kept.
-    static func compact(_ json: String) -> String {
-        var result: [UInt8] = []
-        var isInString = false
-        var isEscaped = false
-        for byte in json.utf8 {
-            if isEscaped {
-                if byte == UInt8(ascii: "/") { result.removeLast() }
-                result.append(byte)
-                isEscaped = false
-            } else if isInString || !" \t\r\n".utf8.contains(byte) {
-                result.append(byte)
-                if byte == UInt8(ascii: "\"") { isInString.toggle() }
-                isEscaped = isInString && byte == UInt8(ascii: "\\")
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
     /// Returns the object under the first `"key":` of compact JSON, with its braces.
     static func object(_ key: String, in json: String) -> String? {
         guard let start = json.range(of: "\"\(key)\":{") else { return nil }

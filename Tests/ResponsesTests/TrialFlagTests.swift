@@ -39,18 +39,12 @@ struct TrialCase: Sendable, CustomTestStringConvertible {
     }
 
     var transaction: TransactionPayload {
-        var payload = TransactionPayload()
-        payload.transactionId = "500000000000002"
-        payload.originalTransactionId = "500000000000002"
-        payload.productId = "com.example.reader.month"
-        payload.type = "Auto-Renewable Subscription"
-        payload.purchaseDate = purchased
-        payload.originalPurchaseDate = purchased
-        payload.expiresDate = purchased.advanced(by: .days(7))
-        payload.offerType = offerType
-        payload.offerDiscountType = discount
-        payload.offerIdentifier = offerType == 1 ? nil : "offer"
-        return payload
+        ResponsesTests.transaction("500000000000002") {
+            ($0.purchaseDate, $0.originalPurchaseDate) = (purchased, purchased)
+            $0.expiresDate = purchased.advanced(by: .days(7))
+            ($0.offerType, $0.offerDiscountType) = (offerType, discount)
+            $0.offerIdentifier = offerType == 1 ? nil : "offer"
+        }
     }
 
     func purchase(_ flags: [String]) -> InAppPurchase {
@@ -65,21 +59,10 @@ struct TrialCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-private func records(_ transaction: TransactionPayload, status: Int = 1) -> CustomerRecords {
-    CustomerRecords(
-        environment: .production, bundleId: "com.example.reader", appAppleId: 1_500_000_001,
-        transactions: [Signed(payload: transaction, text: "")],
-        subscriptions: [
-            SubscriptionRecord(
-                subscriptionGroupIdentifier: "20500001", originalTransactionId: "500000000000002", status: status,
-                transaction: nil, renewal: nil)
-        ], revision: nil)
-}
-
 private func answer(_ receipt: ReceiptContents, _ transaction: TransactionPayload) -> String {
     let history = PurchaseHistory(
         receipt: receipt, environment: .production, submittedText: Redacted(Array("MIIsubmitted==".utf8)),
-        records: records(transaction))
+        records: ResponsesTests.records([transaction], renewal: nil))
     return text(renderer.answer(history: history, requestDate: summer).body)
 }
 
@@ -189,40 +172,26 @@ struct OfferConversionTests {
         #""expires_date":"1970-01-01 00:00:05 Etc/GMT","expires_date_ms":"5000","#
         + #""expires_date_pst":"1969-12-31 16:00:05 America/Los_Angeles","#
 
-    /// The last members of a row, and after the conversion those of its offer and those that are kept.
-    static let offers: [(String, String, String)] = [
-        (
-            #""promotional_offer_id":"\#(uuid)","offer_code_ref_name":"Fair""#,
-            #","offerType":3,"offerIdentifier":"Fair""#, #","promotionalOfferId":"\#(uuid)""#
-        ),
-        (
-            #""promotional_offer_id":"summer","offer_code_ref_name":"Fair""#,
-            #","offerType":3,"offerIdentifier":"Fair""#, #","promotionalOfferId":"summer""#
-        ),
-        (#""offer_code_ref_name":"Fair""#, #","offerType":3,"offerIdentifier":"Fair""#, ""),
-        (#""promotional_offer_id":"\#(uuid)""#, #","offerType":3"#, #","promotionalOfferId":"\#(uuid)""#),
-        (
-            #""promotional_offer_id":"\#(uuid.uppercased())""#, #","offerType":3"#,
-            #","promotionalOfferId":"\#(uuid.uppercased())""#
-        ),
+    /// The last members of a row, and after the conversion those of its offer, and whether the UUID or name is kept.
+    static let offers: [(id: String?, code: String?, offer: String, isKept: Bool)] =
+        [
+            (uuid, "Fair", #","offerType":3,"offerIdentifier":"Fair""#, true),
+            ("summer", "Fair", #","offerType":3,"offerIdentifier":"Fair""#, true),
+            (nil, "Fair", #","offerType":3,"offerIdentifier":"Fair""#, false), (uuid, nil, #","offerType":3"#, true),
+            (uuid.uppercased(), nil, #","offerType":3"#, true),
+            ("summer", nil, #","offerType":2,"offerIdentifier":"summer""#, false),
+        ]
         // A UUID of another version, what only looks like one, and digits of another script.
-        (
-            #""promotional_offer_id":"2f1e0d9c-8b7a-1c5d-9e6f-0a1b2c3d4e5f""#,
-            #","offerType":2,"offerIdentifier":"2f1e0d9c-8b7a-1c5d-9e6f-0a1b2c3d4e5f""#, ""
-        ),
-        (
-            #""promotional_offer_id":"2f1e0d9c8b7a4c5d9e6f0a1b2c3d4e5f""#,
-            #","offerType":2,"offerIdentifier":"2f1e0d9c8b7a4c5d9e6f0a1b2c3d4e5f""#, ""
-        ),
-        (
-            #""promotional_offer_id":"2f1e0d9c-8b7a-4c5d-9e6f-\#u{FF10}\#u{FF11}\#u{FF12}\#u{FF13}""#,
-            #","offerType":2,"offerIdentifier":"2f1e0d9c-8b7a-4c5d-9e6f-\#u{FF10}\#u{FF11}\#u{FF12}\#u{FF13}""#, ""
-        ),
-        (#""promotional_offer_id":"summer""#, #","offerType":2,"offerIdentifier":"summer""#, ""),
-    ]
+        + [
+            "2f1e0d9c-8b7a-1c5d-9e6f-0a1b2c3d4e5f", "2f1e0d9c8b7a4c5d9e6f0a1b2c3d4e5f",
+            "2f1e0d9c-8b7a-4c5d-9e6f-\u{FF10}\u{FF11}\u{FF12}\u{FF13}",
+        ].map { (id: String) in (id, nil, #","offerType":2,"offerIdentifier":"\#(id)""#, false) }
 
     @Test("The name of an offer code decides about its type, and no key is lost", arguments: offers)
-    func codes(keys: String, offer: String, kept: String) throws {
+    func codes(id: String?, code: String?, offer: String, isKept: Bool) throws {
+        let members = [("promotional_offer_id", id), ("offer_code_ref_name", code)]
+        let keys = members.compactMap { key, value in value.map { #""\#(key)":"\#($0)""# } }.joined(separator: ",")
+        let kept = isKept ? #","promotionalOfferId":"\#(id ?? "")""# : ""
         let answer =
             #"{"status":0,"latest_receipt_info":[{"transaction_id":"1",\#(Self.period)\#(Self.noFlags)\#(keys)}],"#
             + #""pending_renewal_info":[{"auto_renew_product_id":"month","product_id":"month","#

@@ -1,5 +1,5 @@
 import ReceiptBridgeServer
-import Synchronization
+import ReceiptBridgeTestSupport
 import Testing
 
 private let kilobyte = 1_024
@@ -8,23 +8,17 @@ private let limits = RequestBodyBudget.Limits(total: 1_024 * kilobyte, reserve: 
 
 @Suite("Buffered request bodies")
 struct BufferedBodiesTests {
-    private final class Names: Sendable {
-        private let names = Mutex<[String]>([])
-        var all: [String] { names.withLock { $0 } }
-        func note(_ name: String) { names.withLock { $0.append(name) } }
-    }
-
     /// Adds bodies by name and records which of them were closed.
     private final class Room {
         private var bodies = BufferedBodies()
-        private let closedBodies = Names()
+        private let closedBodies = Recorded<String>()
 
         var kilobytes: Int { bodies.total / kilobyte }
         var largeKilobytes: Int { bodies.large / kilobyte }
         var closed: [String] { closedBodies.all }
 
         func add(_ name: String, at seconds: Int64 = 0) -> BufferedBodies.ID {
-            bodies.add(BufferedBody(startedAt: .seconds(seconds)) { [closedBodies] in closedBodies.note(name) })
+            bodies.add(BufferedBody(startedAt: .seconds(seconds)) { [closedBodies] in closedBodies.add(name) })
         }
 
         /// Returns whether the bytes were accepted.

@@ -15,33 +15,24 @@ struct CustomerViewRouteTests {
     private static let authorized: [String] = ["Authorization: Bearer \(token)"]
 
     private func get(_ path: String, _ headers: [String]) -> [UInt8] {
-        Array((["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
+        RawConnection.request("GET", path, ["Host: localhost"] + headers)
     }
 
     private func post(_ body: String, _ headers: [String]) -> [UInt8] {
         RawConnection.post("/v1/receipts", Array(body.utf8), ["Host: localhost"] + headers)
     }
 
-    private func send(_ bytes: [UInt8], to port: Int) async throws -> RawConnection.Answer {
-        let connection = try RawConnection(port: port)
-        try await connection.send(bytes)
-        return try #require(try await connection.answer())
-    }
-
-    private func code(_ answer: RawConnection.Answer) throws -> String {
-        #expect(answer.header("Content-Type") == "application/problem+json")
-        let problem = try JSONValue(reading: answer.body)
-        #expect(problem["status"]?.integer == Int64(answer.status) && problem["title"]?.text?.isEmpty == false)
-        return "\(answer.status) \(problem["code"]?.text ?? "-")"
-    }
-
-    private func code(_ request: [UInt8], to port: Int) async throws -> String {
-        try code(try await send(request, to: port))
+    /// Requests to routes that need a token.
+    private func requests(_ proxy: Proxy, _ headers: [String]) throws -> [[UInt8]] {
+        let routes = [
+            ("GET", try path(proxy)), ("GET", "/v1/transactions/0"), ("GET", "/v1/orders/M1"), ("POST", "/v1/receipts"),
+            ("POST", "/v1/consumption/1"), ("PUT", "/v1/transactions/1/appAccountToken"),
+        ]
+        return routes.map { RawConnection.request($0, $1, ["Host: localhost"] + headers, $0 == "GET" ? nil : []) }
     }
 
     private func path(_ proxy: Proxy) throws -> String {
-        let customer = proxy.store.world.customers.first { $0.kind == .activeSubscription }
-        return "/v1/transactions/\(try #require(customer?.transactions.first).transactionId)"
+        "/v1/transactions/\(try #require(try proxy.store.customer().transactions.first).transactionId)"
     }
 
     // MARK: - Views
@@ -49,7 +40,7 @@ struct CustomerViewRouteTests {
     @Test("An id, a receipt and a signed transaction each return JSON with Cache-Control: no-store")
     func views() async throws {
         try await Proxy.serving(Self.withToken) { proxy in
-            let customer = try #require(proxy.store.world.customers.first { $0.kind == .activeSubscription })
+            let customer = try proxy.store.customer()
             let receipt = try #require(proxy.store.receipts(of: customer).first)
             let transaction = try #require(customer.transactions.first)
             let signed = try proxy.store.pki.jwsSigner.jws(
@@ -61,12 +52,11 @@ struct CustomerViewRouteTests {
                 post(#"{"signedTransaction":"\#(signed)"}"#, ["authorization: bearer \(Self.token)"]),
                 post(#"{"signedTransaction":" \#(signed)\n"}"#, ["authorization: bearer \(Self.token)"]),
             ] {
-                let answer = try await send(request, to: proxy.port)
+                let answer = try await proxy.send(request)
                 #expect(answer.status == 200, "\(answer.text)")
                 #expect(answer.header("Content-Type") == "application/json")
                 #expect(answer.header("Cache-Control") == "no-store")
-                let view = try JSONValue(reading: answer.body)
-                #expect(view["transactions"]?.elements?.count == customer.transactions.count)
+                #expect(answer.json["transactions"]?.elements?.count == customer.transactions.count)
             }
         }
     }
@@ -85,9 +75,9 @@ struct CustomerViewRouteTests {
         arguments: strangeHeaders)
     func strangers(headers: [String]) async throws {
         try await Proxy.serving(Self.withToken) { proxy in
-            let nothing = try await send(get("/v1/nothing", headers), to: proxy.port)
-            for request in [get(try path(proxy), headers), post("{}", headers), get("/v1/transactions/0", headers)] {
-                let answer = try await send(request, to: proxy.port)
+            let nothing = try await proxy.send(get("/v1/nothing", headers))
+            for request in try requests(proxy, headers) {
+                let answer = try await proxy.send(request)
                 #expect(answer.status == 404 && answer.body == nothing.body)
             }
             #expect(proxy.store.requests.total == 0)
@@ -101,27 +91,39 @@ struct CustomerViewRouteTests {
         try await Proxy.serving(Self.withToken) { proxy in
             let headers = ["Authorization: Bearer \(token)"]
             for port in [proxy.port, try proxy.operationsPort] {
-                for request in [get(try path(proxy), headers), post("{}", headers)] {
-                    let answer = try await send(request, to: port)
-                    #expect(try code(answer) == "401 wrongToken")
-                    #expect(answer.header("WWW-Authenticate") == "Bearer")
+                for request in try requests(proxy, headers) {
+                    let answer = try await RawConnection.send(request, to: port)
+                    #expect(answer.problem == "401 wrongToken" && answer.header("WWW-Authenticate") == "Bearer")
                 }
                 // The same response with and without a token: a route that does not exist, and one that is not below
                 // /v1.
-                #expect(try await code(get("/v1/nothing", headers), to: port) == "404 notFound")
+                #expect(try await proxy.get("/v1/nothing", from: port, headers).problem == "404 notFound")
             }
-            #expect(try await code(get("/metrics", headers), to: proxy.port) == "404 notFound")
+            #expect(try await proxy.get("/metrics", from: proxy.port, headers).problem == "404 notFound")
             #expect(proxy.store.requests.total == 0)
         }
     }
 
-    @Test("Without configured tokens the routes exist only on the operations listener")
-    func withoutTokens() async throws {
-        try await Proxy.serving { proxy in
-            let path = try path(proxy)
-            #expect(try await code(get(path, Self.authorized), to: proxy.port) == "404 notFound")
-            #expect(try await send(get(path, []), to: proxy.operationsPort).status == 200)
-            #expect(try await code(post("{}", []), to: proxy.operationsPort) == "400 malformedRequest")
+    @Test("Routes of the operations listener are public only with a configured token, and take no forwarded request")
+    func doors() async throws {
+        for isConfigured in [false, true] {
+            try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in
+                for (path, isOpen) in [
+                    (try path(proxy), false), ("/", false), ("/metrics", false), ("/openapi.json", true),
+                ] {
+                    let doors = [
+                        (proxy.port, [], isOpen), (proxy.port, Self.authorized, isOpen || isConfigured),
+                        (try proxy.operationsPort, [], true),
+                        (try proxy.operationsPort, ["X-Forwarded-For: 127.0.0.1"], isOpen),
+                    ]
+                    for (index, (port, headers, isServed)) in doors.enumerated() {
+                        let answer = try await proxy.get(path, from: port, headers)
+                        #expect(answer.status == (isServed ? 200 : 404), "\(path) \(index) \(isConfigured)")
+                    }
+                }
+                let body = try await RawConnection.send(post("{}", []), to: proxy.operationsPort)
+                #expect(body.problem == "400 malformedRequest")
+            }
         }
     }
 
@@ -137,14 +139,13 @@ struct CustomerViewRouteTests {
         for isConfigured in [false, true] {
             try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in
                 let path = try path(proxy)
-                #expect(try await code(get(path, [header]), to: proxy.operationsPort) == "404 notFound")
-                #expect(try await send(get(path, []), to: proxy.operationsPort).status == 200)
+                #expect(try await proxy.operations(path, [header]).problem == "404 notFound")
             }
         }
         try await Proxy.serving(Self.withToken) { proxy in
-            let request = get(try path(proxy), Self.authorized + [header])
-            #expect(try await send(request, to: proxy.operationsPort).status == 200)
-            #expect(try await send(request, to: proxy.port).status == 200)
+            for port in [try proxy.operationsPort, proxy.port] {
+                #expect(try await proxy.get(path(proxy), from: port, Self.authorized + [header]).status == 200)
+            }
         }
     }
 
@@ -167,8 +168,7 @@ struct CustomerViewRouteTests {
     ]
 
     private func status(_ path: String, _ headers: [String], to port: Int) async throws -> Int {
-        let head = ["GET \(path) HTTP/1.1"] + headers + ["", ""]
-        return try await send(Array(head.joined(separator: "\r\n").utf8), to: port).status
+        try await RawConnection.send(RawConnection.request("GET", path, headers), to: port).status
     }
 
     @Test("The operations listener returns 404 for a foreign Host (DNS rebinding) without a token")
@@ -248,17 +248,15 @@ struct CustomerViewRouteTests {
 
     @Test("Errors are problem responses with a code")
     func problems() async throws {
-        try await Proxy.serving(Self.withToken) { proxy in
+        try await Proxy.serving(Self.withToken) { (proxy: Proxy) async throws -> Void in
             for (path, expected) in Self.badPaths {
-                let code = try await code(get(path, Self.authorized), to: proxy.port)
-                #expect(code == expected, "\(path)")
+                #expect(try await proxy.send(get(path, Self.authorized)).problem == expected, "\(path)")
             }
             for (body, expected) in [
                 ("", "400 malformedRequest"), (#"{"receiptData":"AAAA"}"#, "400 notAReceipt"),
                 (#"{"signedTransaction":"a.b.c"}"#, "400 notASignedTransaction"),
             ] {
-                let code = try await code(post(body, Self.authorized), to: proxy.port)
-                #expect(code == expected, "\(body)")
+                #expect(try await proxy.send(post(body, Self.authorized)).problem == expected, "\(body)")
             }
             #expect(!proxy.log.all.contains { $0.contains(Self.token) })
         }
@@ -268,8 +266,8 @@ struct CustomerViewRouteTests {
     func retryAfter() async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             proxy.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
-            let answer = try await send(get(try path(proxy), Self.authorized), to: proxy.port)
-            #expect(try code(answer) == "503 upstreamUnavailable")
+            let answer = try await proxy.send(get(try path(proxy), Self.authorized))
+            #expect(answer.problem == "503 upstreamUnavailable")
             #expect(answer.header("Retry-After") == "10")
         }
     }
@@ -282,12 +280,11 @@ struct CustomerViewRouteTests {
                 (post(long, Self.authorized), "413 bodyTooLarge"),
                 (post("{}", Self.authorized + ["Content-Encoding: gzip"]), "415 encodedBody"),
             ] {
-                let answer = try await send(request, to: proxy.port)
-                #expect(try code(answer) == expected)
-                #expect(answer.header("Connection") == "close")
+                let answer = try await proxy.send(request)
+                #expect(answer.problem == expected && answer.header("Connection") == "close")
             }
             let most = "{\(String(repeating: " ", count: 3_145_726))}"
-            #expect(try await code(post(most, Self.authorized), to: proxy.port) == "400 malformedRequest")
+            #expect(try await proxy.send(post(most, Self.authorized)).problem == "400 malformedRequest")
         }
     }
 }

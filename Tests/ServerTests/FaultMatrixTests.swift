@@ -6,7 +6,6 @@ import ReceiptBridgeResponses
 import ReceiptBridgeServer
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
-import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
@@ -21,8 +20,6 @@ struct FaultMatrixTests {
         var url: (@Sendable (Stage) -> String)?
         /// Offset of this machine's clock in milliseconds.
         var clock: Int64 = 0
-        /// Apple's services respond correctly in spite of the fault.
-        var isHarmless = false
         /// The deadline of a request.
         var deadline = Duration.seconds(3)
     }
@@ -48,7 +45,7 @@ struct FaultMatrixTests {
             // Not a port that was free a moment ago: another process may get it. Those below 1,024 are not given out.
             Fault(name: "refused", url: { _ in "http://127.0.0.1:9" }),
             Fault(
-                name: "accepts, says nothing", url: { "http://127.0.0.1:\($0.silentPort)" },
+                name: "accepts, says nothing", url: { "http://127.0.0.1:\($0.silent.port)" },
                 deadline: .milliseconds(600)),
             Fault(name: "no such name", url: { _ in noName }),
             Fault(name: "truncated", faults: both(.truncate)),
@@ -56,7 +53,7 @@ struct FaultMatrixTests {
             Fault(name: "200, {}", faults: both(.body("{}"))),
             Fault(name: "200, nothing", faults: both(.body(""))),
             Fault(name: "500", faults: both(.status(500))),
-            Fault(name: "503, twice", faults: both(.status(503), times: 2), isHarmless: true),
+            Fault(name: "503, twice", faults: both(.status(503), times: 2)),
             Fault(name: "429, until a past time", faults: tooMany("\(noon - 60_000)")),
             Fault(name: "429, until next week", faults: tooMany("\(noon + 604_800_000)")),
             Fault(name: "429, in 5 seconds", faults: tooMany("5")),
@@ -78,8 +75,8 @@ struct FaultMatrixTests {
                 faults: [
                     SimulatedFault(.status(503)), SimulatedFault(.serverAPI(.badSignature), endpoint: "serverAPI"),
                 ]),
-            Fault(name: "our clock 10 min ahead", clock: 600_000, isHarmless: true),
-            Fault(name: "our clock 10 min behind", clock: -600_000, isHarmless: true),
+            Fault(name: "our clock 10 min ahead", clock: 600_000),
+            Fault(name: "our clock 10 min behind", clock: -600_000),
         ]
     }()
 
@@ -97,33 +94,22 @@ struct FaultMatrixTests {
         RequestDeadline.Limit(deadline, shortestReading: .seconds(60))
     }
 
-    /// The simulated services of Apple, each on a host of its own, and hosts that do not respond.
-    final class Stage: Sendable {
+    /// The simulated services of Apple, each on a host of its own, and a host that does not respond.
+    struct Stage: Sendable {
         let apple: SimulatedStore
         let api: SimulatedStore
         let applePort: Int
         let apiPort: Int
-        let silentPort: Int
-        private let silent: TestServer
-
-        init() async throws {
-            apple = try SharedSimulator.store(customers: 8)
-            api = try SharedSimulator.store(customers: 8)
-            applePort = try await apple.start()
-            apiPort = try await api.start()
-            silent = try TestServer(reply: .never)
-            silentPort = silent.port
-        }
+        let silent: TestServer
 
         func set(_ faults: [SimulatedFault]) {
             for store in [apple, api] { store.faults.removeAll() }
             for fault in faults { (fault.endpoint == "verifyReceipt" ? apple : api).faults.add(fault) }
         }
 
-        func end() async {
-            await apple.stop()
-            await api.stop()
-            silent.stop()
+        /// The bodies of receipts of customers with an active subscription, in both environments.
+        var bodies: [[UInt8]] {
+            get throws { try [.production, .sandbox].map { try apple.receipt(.activeSubscription, $0).question } }
         }
     }
 
@@ -173,38 +159,26 @@ struct FaultMatrixTests {
         }
     }
 
-    /// The result of one request.
-    struct Cell: Sendable {
-        let status: Int
-        let source: AnswerSource
-        let elapsed: Duration
-        let deadline: Duration
-
-        var isLate: Bool { elapsed > deadline + FaultMatrixTests.slack }
-    }
-
     private func staged(_ work: (Stage, CurlTransport, TemporaryFolder) async throws -> Void) async throws {
-        let stage = try await Stage()
-        let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await work(stage, curl, TemporaryFolder()))
-        } catch {
-            result = .failure(error)
+        let (apple, api) = (try SharedSimulator.store(customers: 8), try SharedSimulator.store(customers: 8))
+        try await apple.serving { applePort, curl in
+            try await api.serving { apiPort in
+                let stage = Stage(
+                    apple: apple, api: api, applePort: applePort, apiPort: apiPort,
+                    silent: try TestServer(reply: .never))
+                try await work(stage, curl, TemporaryFolder())
+            }
         }
-        await curl.shutDown()
-        await stage.end()
-        try result.get()
     }
 
-    /// Receipts of customers with an active subscription, in both environments.
-    private func bodies(_ stage: Stage) throws -> [[UInt8]] {
-        try [AppStoreEnvironment.production, .sandbox].map { environment in
-            let receipt = try #require(
-                stage.apple.receipts.first {
-                    $0.customer.kind == .activeSubscription && $0.environment == environment
-                })
-            return Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
+    /// Runs the work with a proxy that answers from Apple, then from the receipt.
+    private func bridged(_ work: (Stage, CurlTransport, TestProxy) async throws -> Void) async throws {
+        try await staged { stage, curl, folder in
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+            try await finally({ await store.close() }) {
+                try await work(
+                    stage, curl, TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl))
+            }
         }
     }
 
@@ -212,38 +186,26 @@ struct FaultMatrixTests {
     @Test("No fault makes a valid receipt invalid or a response late; each source is the fallback of the previous one")
     func matrix() async throws {
         try await staged { stage, curl, folder in
-            let bodies = try bodies(stage)
+            let bodies = try stage.bodies
             let bridges = try Self.orders.enumerated().map { index, order in
                 TestProxy(
                     order: order, store: try SQLiteStore(path: folder.path("\(index).sqlite")), stage: stage, curl: curl
                 )
             }
             try await concurrently(bridges) { bridge in try await bridge.learn(bodies) }
-            let rows = Rows()
             // The stages have the same customers, so what the proxies learned from one is true of all.
-            try await withThrowingTaskGroup(of: Void.self) { lanes in
-                for _ in 0..<Self.lanes {
-                    lanes.addTask {
-                        try await staged { stage, _, _ in
-                            let bridges = bridges.map { bridge in
-                                var bridge = bridge
-                                bridge.stage = stage
-                                return bridge
-                            }
-                            while let (index, fault) = rows.next() {
-                                stage.set(fault.faults)
-                                rows.set(
-                                    index,
-                                    [fault.name] + (try await ask(try self.bodies(stage), of: bridges, fault, stage)))
-                            }
+            try await concurrently(0..<Self.lanes) { lane in
+                try await staged { stage, _, _ in
+                    for fault in Self.faults.enumerated().filter({ $0.offset % Self.lanes == lane }).map(\.element) {
+                        stage.set(fault.faults)
+                        try await concurrently(bridges) { bridge in
+                            var bridge = bridge
+                            bridge.stage = stage
+                            try await ask(try stage.bodies, of: bridge, fault)
                         }
                     }
                 }
-                try await lanes.waitForAll()
             }
-            let table = rows.all
-            #expect(table.count == Self.faults.count)
-            print(Self.text(of: [["fault"] + Self.orders.map { $0.map(\.rawValue).joined(separator: ", ") }] + table))
             for bridge in bridges { await bridge.store.close() }
         }
     }
@@ -251,77 +213,29 @@ struct FaultMatrixTests {
     /// Number of faults at the same time. Each has simulated services of its own.
     private static let lanes = 8
 
-    /// The rows of the table, one for each fault, in the order of the faults.
-    private final class Rows: Sendable {
-        private let state = Mutex<(next: Int, rows: [Int: [String]])>((0, [:]))
-
-        var all: [[String]] { state.withLock { $0.rows }.sorted { $0.key < $1.key }.map(\.value) }
-
-        /// Returns the next fault and its index, or `nil` after the last one.
-        func next() -> (Int, Fault)? {
-            state.withLock { state in
-                guard state.next < faults.count else { return nil }
-                defer { state.next += 1 }
-                return (state.next, faults[state.next])
-            }
+    /// Sends both receipts to a proxy.
+    private func ask(_ bodies: [[UInt8]], of bridge: TestProxy, _ fault: Fault) async throws {
+        let counting = ScriptedAppStore { _ in .received(by: bridge.curl) }
+        let pipeline = try bridge.pipeline(
+            at: fault.url?(bridge.stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
+            CircuitBreakingTransport(counting))
+        let name = "\(fault.name): \(bridge.order)"
+        for body in bodies {
+            let began = ContinuousClock.now
+            let reply = await pipeline.answer(body: body, route: .auto)
+            let elapsed = ContinuousClock.now - began
+            // Each receipt has an active subscription and a source that knows it.
+            #expect(reply.answer.status == .valid, "\(name)")
+            #expect(elapsed <= fault.deadline + Self.slack, "\(name): \(elapsed)")
         }
-
-        func set(_ index: Int, _ row: [String]) { state.withLock { $0.rows[index] = row } }
-    }
-
-    /// Sends both receipts to all proxies at once. Returns a text for each order of sources.
-    private func ask(
-        _ bodies: [[UInt8]], of bridges: [TestProxy], _ fault: Fault, _ stage: Stage
-    ) async throws -> [String] {
-        try await withThrowingTaskGroup(of: (Int, String).self) { group in
-            for (index, bridge) in bridges.enumerated() {
-                group.addTask {
-                    let counting = ScriptedAppStore { _ in .received(by: bridge.curl) }
-                    let pipeline = try bridge.pipeline(
-                        at: fault.url?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
-                        CircuitBreakingTransport(counting))
-                    var cells: [Cell] = []
-                    for body in bodies {
-                        let began = ContinuousClock.now
-                        let reply = await pipeline.answer(body: body, route: .auto)
-                        cells.append(
-                            Cell(
-                                status: reply.answer.status.rawValue, source: reply.source,
-                                elapsed: ContinuousClock.now - began, deadline: fault.deadline))
-                    }
-                    let name = "\(fault.name): \(bridge.order)"
-                    // Each receipt has an active subscription and a source that knows it.
-                    for cell in cells {
-                        #expect(cell.status == 0, "\(name)")
-                        #expect(!cell.isLate, "\(name): \(cell.elapsed)")
-                    }
-                    // For each receipt three requests to verifyReceipt, and six to the Server API, where the sandbox
-                    // is looked up as well and the statuses are requested once beside the history.
-                    #expect(counting.requests.count <= 18, "\(name)")
-                    let sources = Set(cells.map(\.source.rawValue)).sorted().joined(separator: "/")
-                    let longest = cells.map(\.elapsed).max() ?? .zero
-                    let milliseconds = Int(longest / .milliseconds(1))
-                    return (index, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.requests.count)×")
-                }
-            }
-            var texts = Array(repeating: "", count: bridges.count)
-            for try await (index, text) in group { texts[index] = text }
-            return texts
-        }
-    }
-
-    private static func text(of table: [[String]]) -> String {
-        let columns = table[0].indices
-        let widths = columns.map { column in table.map { $0[column].count }.max() ?? 0 }
-        return table.map { row in
-            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ")
-        }.joined(separator: "\n")
+        // For each receipt three requests to verifyReceipt, and six to the Server API, where the sandbox is looked up as
+        // well and the statuses are requested once beside the history.
+        #expect(counting.requests.count <= 18, "\(name)")
     }
 
     /// Receipts of forms that this program does not know. The simulated App Store signed them and answers them.
     private func notJudged(_ stage: Stage) throws -> [(name: String, body: [UInt8], namesItsApp: Bool)] {
-        let sample = try #require(
-            stage.apple.receipts.first { $0.customer.kind == .activeSubscription && $0.environment == .production })
+        let sample = try stage.apple.receipt()
         let decoder = try MintedReceipts.decoder()
         return try MintedReceipts.notJudged(by: stage.apple.pki).map { name, _, bytes in
             stage.apple.verifyReceipt.registry.add(
@@ -341,52 +255,30 @@ struct FaultMatrixTests {
                     order: order, store: try SQLiteStore(path: folder.path("\(index).sqlite")), stage: stage, curl: curl
                 )
             }
-            var cells = 0
             for isUp in [true, false] {
                 stage.set(
                     isUp ? [] : [SimulatedFault(.status(503)), SimulatedFault(.status(503), endpoint: "serverAPI")])
-                let answers = try await answers(to: forms.map(\.body), of: bridges)
-                for (bridge, answers) in zip(bridges, answers) {
-                    for (row, form) in forms.enumerated() {
+                try await concurrently(bridges) { bridge in
+                    // Long enough for all requests of a busy machine.
+                    let pipeline = try bridge.pipeline(deadline: .seconds(60), bridge.curl)
+                    try await concurrently(forms) { form in
+                        let status = await pipeline.answer(body: form.body, route: .auto).answer.status.rawValue
                         // A receipt whose bundle id cannot be read belongs to an unknown app: it is forwarded.
                         let sources = form.namesItsApp ? bridge.order : AppConfiguration(bundleId: nil).answer
                         let expected = isUp && sources.contains(.apple) ? 0 : 21005
-                        let name = "\(form.name), \(bridge.order), Apple \(isUp ? "up" : "down")"
-                        #expect(answers[row] == expected, "\(name)")
-                        cells += 1
+                        #expect(status == expected, "\(form.name), \(bridge.order), Apple \(isUp ? "up" : "down")")
                     }
                 }
             }
-            print("\(cells) cells, \(forms.count) forms")
             for bridge in bridges { await bridge.store.close() }
-        }
-    }
-
-    /// Sends all requests to all proxies at once. Returns the statuses for each proxy, by the index of the request.
-    private func answers(to bodies: [[UInt8]], of bridges: [TestProxy]) async throws -> [[Int: Int]] {
-        try await withThrowingTaskGroup(of: (Int, Int, Int).self) { group in
-            for (column, bridge) in bridges.enumerated() {
-                // Long enough for all requests of a busy machine.
-                let pipeline = try bridge.pipeline(deadline: .seconds(60), bridge.curl)
-                for (row, body) in bodies.enumerated() {
-                    group.addTask {
-                        (column, row, await pipeline.answer(body: body, route: .auto).answer.status.rawValue)
-                    }
-                }
-            }
-            var statuses = Array(repeating: [Int: Int](), count: bridges.count)
-            for try await (column, row, status) in group { statuses[column][row] = status }
-            return statuses
         }
     }
 
     // T22
     @Test("Failures of texts that are not authentic, or padded, do not open the circuit breaker for others")
     func strangers() async throws {
-        try await staged { stage, curl, folder in
-            let bodies = try bodies(stage)
-            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-            let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
+        try await bridged { stage, curl, bridge in
+            let bodies = try stage.bodies
             let guarded = CircuitBreakingTransport(curl)
             let pipeline = try bridge.pipeline(deadline: .seconds(5), guarded)
             stage.set([SimulatedFault(.status(503))])
@@ -400,17 +292,14 @@ struct FaultMatrixTests {
             #expect(guarded.states.map(\.state) == [.closed])
             for _ in 0..<2 { _ = await pipeline.answer(body: bodies[0], route: .auto) }
             #expect(guarded.states.map(\.state) == [.open])
-            await store.close()
         }
     }
 
     // T22
     @Test("The circuit breaker of a failing host opens, requests are answered at once, and it closes after recovery")
     func outage() async throws {
-        try await staged { stage, curl, folder in
-            let bodies = try bodies(stage)
-            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-            let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
+        try await bridged { stage, curl, bridge in
+            let bodies = try stage.bodies
             try await bridge.learn(bodies)
             let counting = ScriptedAppStore { _ in .received(by: curl) }
             let guarded = CircuitBreakingTransport(
@@ -435,7 +324,6 @@ struct FaultMatrixTests {
             #expect(await eventually { await ask() == .apple })
             #expect(guarded.states.map(\.state) == [.closed] && (guarded.states.first?.opened ?? 0) >= 1)
             for _ in 0..<20 { #expect(await ask() == .apple) }
-            await store.close()
         }
     }
 }

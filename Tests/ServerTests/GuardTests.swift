@@ -7,10 +7,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Limits of the public listener")
 struct GuardTests {
-    private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
-        try JSONValue(reading: answer?.body ?? [])["status"]?.integer
-    }
-
     // MARK: - Slow ones
 
     // T20
@@ -33,7 +29,7 @@ struct GuardTests {
             let question = RawConnection.post("/verifyReceipt", try proxy.question())
             if isHeadShort {
                 try await patient.send(question)
-                #expect(try status(try await patient.answer()) == 0)
+                #expect(try await patient.answer()?.verdict == 0)
             }
             let start = ContinuousClock.now
             try await head.send("POST /verifyReceipt HTTP/1.1\r\nHost: a")
@@ -55,58 +51,46 @@ struct GuardTests {
             guard isHeadShort else { return }
             // Idle for the whole time.
             try await patient.send(question)
-            #expect(try status(try await patient.answer()) == 0)
+            #expect(try await patient.answer()?.verdict == 0)
         }
     }
 
     // MARK: - Many
 
-    /// Exhausts a rate limit of one request. Returns the second response.
-    private func limited(_ outageStatus: OutageStatus) async throws -> (
-        answer: RawConnection.Answer?, metrics: MetricsReading
-    ) {
-        try await Proxy.serving { settings, _ in
-            settings.limits.requestsPerMinute = 1
-            settings.outageStatus = outageStatus
-        } _: { proxy in
-            let question = RawConnection.post("/verifyReceipt", try proxy.question())
-            #expect(try status(try await proxy.send(question)) == 0)
-            let answer = try await proxy.send(question)
-            return (answer, try await proxy.metrics())
-        }
-    }
-
     @Test(
         "outageStatus changes the number or the HTTP status of a 21005 of ours; the metrics count 21005",
         arguments: [("21005", 200, 21005), ("21100", 200, 21100), ("21199", 200, 21199), ("503", 503, 21005)])
     func outageStatus(configured: String, http: Int, number: Int) async throws {
-        let (answer, metrics) = try await limited(try #require(OutageStatus(configured)))
-        let limited = try #require(answer)
-        #expect(limited.status == http && limited.header("Retry-After") != nil)
-        #expect(limited.header("Content-Type") == "application/json")
-        #expect(limited.text == #"{"status":\#(number),"is_retryable":true,"is-retryable":true}"#)
-        let labels = #"{app="other",status="21005",source="receipt",environment="Production"}"#
-        #expect(metrics["receipt_bridge_verdicts_total\(labels)"] == 1)
-        #expect(metrics[#"receipt_bridge_http_requests_total{route="/verifyReceipt",status="\#(http)"}"#] >= 1)
+        let outageStatus = try #require(OutageStatus(configured))
+        try await Proxy.serving { settings, _ in
+            settings.limits.requestsPerMinute = 1
+            settings.outageStatus = outageStatus
+        } _: { proxy in
+            #expect(try await proxy.verify().verdict == 0)
+            let limited = try await proxy.verify()
+            #expect(limited.status == http && limited.header("Retry-After") != nil)
+            #expect(limited.header("Content-Type") == "application/json")
+            #expect(limited.text == #"{"status":\#(number),"is_retryable":true,"is-retryable":true}"#)
+            let metrics = try await proxy.metrics()
+            let labels = #"{app="other",status="21005",source="receipt",environment="Production"}"#
+            #expect(metrics["receipt_bridge_verdicts_total\(labels)"] == 1)
+            #expect(metrics[#"receipt_bridge_http_requests_total{route="/verifyReceipt",status="\#(http)"}"#] >= 1)
+        }
     }
 
     @Test("With outageStatus 503 every 21005 of ours is HTTP 503, and Apple's own 21005 is forwarded unchanged")
     func serviceUnavailable() async throws {
         func serving(_ deadline: Duration, _ work: (Proxy) async throws -> Void) async throws {
             try await Proxy.serving(
-                { settings, app in
-                    settings.outageStatus = .serviceUnavailable
-                    settings.deadline = deadline
-                    app.answer = [.apple]
-                }, work)
+                { ($0.outageStatus, $0.deadline, $1.answer) = (.serviceUnavailable, deadline, [.apple]) }, work)
         }
         func expectOurs(_ fault: SimulatedFault, from proxy: Proxy) async throws {
             proxy.store.faults.removeAll()
             proxy.store.faults.add(fault)
-            let ours = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question()))
-            #expect(ours?.status == 503 && ours?.header("Retry-After") == "5")
-            #expect(ours?.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
-            #expect(ours?.header("Receipt-Bridge-Source") == "apple")
+            let ours = try await proxy.verify()
+            #expect(ours.status == 503 && ours.header("Retry-After") == "5")
+            #expect(ours.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
+            #expect(ours.header("Receipt-Bridge-Source") == "apple")
         }
         // Apple is too slow.
         try await serving(.milliseconds(300)) { proxy in
@@ -115,14 +99,14 @@ struct GuardTests {
         try await serving(.seconds(60)) { proxy in
             // Apple has a status of its own.
             proxy.store.faults.add(SimulatedFault(.verdict(21005)))
-            let apples = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question()))
-            #expect(apples?.status == 200 && apples?.text == #"{"status":21005}"#)
-            #expect(apples?.header("Retry-After") == nil)
+            let apples = try await proxy.verify()
+            #expect(apples.status == 200 && apples.text == #"{"status":21005}"#)
+            #expect(apples.header("Retry-After") == nil)
             // Apple is down.
             try await expectOurs(SimulatedFault(.html), from: proxy)
             // Not an outage.
-            let malformed = try await proxy.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
-            #expect(malformed?.status == 200 && malformed?.text == #"{"status":21002}"#)
+            let malformed = try await proxy.verify(Array("{}".utf8))
+            #expect(malformed.status == 200 && malformed.text == #"{"status":21002}"#)
         }
     }
 
@@ -133,23 +117,18 @@ struct GuardTests {
             settings.limits.requestsPerMinute = 3
             settings.tokens = [Redacted("token")]
         } _: { proxy in
-            let question = RawConnection.post("/verifyReceipt", try proxy.question())
-            for _ in 0..<3 { #expect(try status(try await proxy.send(question)) == 0) }
-            let limited = try #require(try await proxy.send(question))
+            for _ in 0..<3 { #expect(try await proxy.verify().verdict == 0) }
+            let limited = try await proxy.verify()
             #expect(
                 limited.status == 200 && limited.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
             #expect(limited.header("Receipt-Bridge-Source") == "receipt")
             let seconds = limited.header("Retry-After").flatMap(Int.init) ?? 0
             #expect((1...20).contains(seconds))
             // No proxy is trusted, so the addresses that a client sends do not matter.
-            let other = RawConnection.post(
-                "/verifyReceipt", try proxy.question(), ["Host: a", "X-Forwarded-For: 203.0.113.7"])
-            #expect(try status(try await proxy.send(other)) == 21005)
-            let view = try await proxy.send(
-                "GET /v1/transactions/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer token\r\n\r\n")
-            #expect(view?.status == 429 && view?.text.contains(#""code":"tooManyRequests""#) == true)
-            #expect(view?.header("Retry-After") != nil)
-            #expect(try await proxy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 200)
+            #expect(try await proxy.verify(nil, ["X-Forwarded-For: 203.0.113.7"]).verdict == 21005)
+            let view = try await proxy.get("/v1/transactions/1", from: proxy.port, ["Authorization: Bearer token"])
+            #expect(view.problem == "429 tooManyRequests" && view.header("Retry-After") != nil)
+            #expect(try await proxy.get("/healthz", from: proxy.port).status == 200)
             #expect(proxy.log.all.filter { $0.contains("limits.requestsPerMinute") }.count == 1)
             let metrics = try await proxy.metrics()
             #expect(metrics[#"receipt_bridge_clients_turned_away_total{limit="requestsPerMinute"}"#] == 3)
@@ -162,12 +141,9 @@ struct GuardTests {
         try await Proxy.serving { settings, _ in
             settings.limits.requestsPerMinute = 1
             settings.trustedProxies = ["127.0.0.0/8", "10.0.0.0/8"].compactMap(AddressRange.init)
-        } _: { proxy in
-            let body = try proxy.question()
+        } _: { (proxy: Proxy) async throws -> Void in
             func ask(_ chain: String) async throws -> Int64? {
-                try status(
-                    try await proxy.send(
-                        RawConnection.post("/verifyReceipt", body, ["Host: a", "X-Forwarded-For: \(chain)"])))
+                try await proxy.verify(nil, ["X-Forwarded-For: \(chain)"]).verdict
             }
             #expect(try await ask("203.0.113.7") == 0)
             #expect(try await ask("203.0.113.7") == 21005)
@@ -185,25 +161,13 @@ struct GuardTests {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
             for _ in 0..<600 {
-                try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
-                #expect(try await connection.answer()?.text == #"{"status":21002}"#)
+                let answer = try await connection.ask(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
+                #expect(answer.text == #"{"status":21002}"#)
             }
         }
     }
 
-    private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-
-    /// Opens three connections, of which the first two have received one response. One after the other, because
-    /// several event loops accept simultaneous connections in any order.
-    private func crowd(_ proxy: Proxy) async throws -> (RawConnection, RawConnection, RawConnection) {
-        func answered() async throws -> RawConnection {
-            let connection = try proxy.connect()
-            try await connection.send(Self.health)
-            #expect(try await connection.answer()?.status == 200)
-            return connection
-        }
-        return (try await answered(), try await answered(), try proxy.connect())
-    }
+    private static let health = RawConnection.request("GET", "/healthz")
 
     // T20
     @Test("A connection over the limit per client is closed, and a new one is accepted after another has closed")
@@ -211,14 +175,17 @@ struct GuardTests {
         try await Proxy.serving { settings, _ in
             settings.limits.connectionsPerClient = 2
         } _: { proxy in
-            let (first, second, third) = try await crowd(proxy)
+            // One after the other, because several event loops accept simultaneous connections in any order.
+            let (first, second) = (try proxy.connect(), try proxy.connect())
+            for connection in [first, second] { #expect(try await connection.ask(Self.health).status == 200) }
+            let third = try proxy.connect()
             try? await third.send(Self.health)
             #expect((try? await third.answer()) == nil)
             let turnedAway = #"receipt_bridge_clients_turned_away_total{limit="connectionsPerClient"}"#
             #expect(try await proxy.metrics()[turnedAway] == 1)
             // The client may see the end of the third connection before it is counted.
             #expect(
-                await ReceiptBridgeTestSupport.eventually {
+                await eventually {
                     let metrics = try? await proxy.metrics()
                     return metrics?[#"receipt_bridge_http_connections{listener="public"}"#] == 2
                         && metrics?[#"receipt_bridge_http_connections{listener="operations"}"#] == 1
@@ -226,10 +193,9 @@ struct GuardTests {
             #expect(proxy.log.all.filter { $0.contains("limits.connectionsPerClient") }.count == 1)
             first.leave()
             #expect(
-                await ReceiptBridgeTestSupport.eventually {
+                await eventually {
                     guard let next = try? proxy.connect() else { return false }
-                    try? await next.send(Self.health)
-                    return (try? await next.answer())?.status == 200
+                    return (try? await next.ask(Self.health))?.status == 200
                 })
             withExtendedLifetime(second) {}
         }
@@ -247,13 +213,12 @@ struct GuardTests {
             }
             // The listener accepts several waiting connections at once, also beyond the limit.
             #expect(
-                await ReceiptBridgeTestSupport.eventually {
+                await eventually {
                     let metrics = try? await proxy.metrics()
                     return metrics?[#"receipt_bridge_http_connections{listener="public"}"#] ?? 0 >= 2
                 })
             let payer = try proxy.connect()
-            try await payer.send(Self.health)
-            #expect(try await payer.answer()?.status == 200)
+            #expect(try await payer.ask(Self.health).status == 200)
             #expect(proxy.log.all.filter { $0.contains("all connections are in use") }.count == 1)
             withExtendedLifetime(stalled) {}
         }
@@ -279,28 +244,25 @@ struct GuardTests {
             try #require(tester.transactions.compactMap(\.appAccountToken).first).uppercased(),
         ]
         for name in names {
-            try await Proxy.serving(customers: 36) { _, app in
+            try await Proxy.serving(with: .init(customers: 36)) { _, app in
                 app.testers = SandboxAllowlist([name])
             } _: { proxy in
                 func ask(_ receipt: IssuedReceipt) async throws -> Int64? {
-                    let body = Question.body(receipt.base64, password: Proxy.secret)
-                    return try status(try await proxy.send(RawConnection.post("/verifyReceipt", body)))
+                    try await proxy.verify(receipt.question).verdict
                 }
                 let own = try receipt(in: proxy.store, withToken: true)
                 let other = try receipt(in: proxy.store, withToken: false)
                 #expect(try await ask(own) == 0, "\(name)")
                 #expect(try await ask(other) == 21003, "\(name)")
-                let bought = RawConnection.post("/verifyReceipt", try proxy.question())
-                #expect(try status(try await proxy.send(bought)) == 0)
+                #expect(try await proxy.verify().verdict == 0)
             }
         }
         // Without the Server API it is unknown whose token it is, so the status is 21005.
-        try await Proxy.serving(customers: 36) { _, app in
+        try await Proxy.serving(with: .init(customers: 36)) { _, app in
             app.testers = SandboxAllowlist([names[1]])
-        } _: { proxy in
+        } _: { (proxy: Proxy) async throws -> Void in
             proxy.store.faults.add(SimulatedFault(.status(400), endpoint: "serverAPI"))
-            let body = Question.body(try receipt(in: proxy.store, withToken: true).base64, password: Proxy.secret)
-            #expect(try status(try await proxy.send(RawConnection.post("/verifyReceipt", body))) == 21005)
+            #expect(try await proxy.verify(receipt(in: proxy.store, withToken: true).question).verdict == 21005)
         }
     }
 
@@ -310,11 +272,9 @@ struct GuardTests {
         try await Proxy.serving { settings, app in
             settings.userHeader = "X-User-Id"
             if isRefused { app.replay = .refuse }
-        } _: { proxy in
-            let question = try proxy.question()
+        } _: { (proxy: Proxy) async throws -> Void in
             func ask(_ user: String?) async throws -> Int64? {
-                let headers = ["Host: a"] + (user.map { ["X-User-Id: \($0)"] } ?? [])
-                return try status(try await proxy.send(RawConnection.post("/verifyReceipt", question, headers)))
+                try await proxy.verify(nil, user.map { ["X-User-Id: \($0)"] } ?? []).verdict
             }
             func lines() -> [String] { proxy.log.all.filter { $0.contains("presented with a different account") } }
             #expect(try await ask(nil) == 0)

@@ -82,7 +82,7 @@ struct HealthWarningTests {
 
     @Test("/readyz warns of a secret, a key and an Apple ID that Apple contradicts, and of a host that fails")
     func conditions() async throws {
-        try await Proxy.serving(isGuarded: true) { settings, app in
+        try await Proxy.serving(with: .init(isGuarded: true)) { settings, app in
             app.answer = [.api, .apple, .receipt]
             app.sharedSecret = SharedSecret("fedcba9876543210fedcba9876543210")
             app.appAppleId = 5
@@ -93,17 +93,13 @@ struct HealthWarningTests {
             settings.verifyReceipt.sandbox = "http://127.0.0.1:9/verifyReceipt"
         } _: { proxy in
             func ask(_ environment: AppStoreEnvironment) async throws {
-                let receipt = try #require(
-                    proxy.store.receipts.first {
-                        $0.environment == environment && $0.customer.kind == .activeSubscription
-                    })
-                _ = try await proxy.send(
-                    RawConnection.post("/verifyReceipt", Question.body(receipt.base64), ["Host: a"]))
+                _ = try await proxy.verify(
+                    Question.body(try proxy.store.receipt(.activeSubscription, environment).base64))
             }
             try await ask(.production)
             for _ in 0..<5 { try await ask(.sandbox) }
-            let body = try JSONValue(reading: try #require(try await proxy.operations("/readyz")).body)
-            let codes = body["warnings"]?.elements?.compactMap { $0["code"]?.text } ?? []
+            let codes =
+                try await proxy.operations("/readyz").json["warnings"]?.elements?.compactMap { $0["code"]?.text } ?? []
             #expect(
                 Set(codes).isSuperset(of: [
                     "keyRejected", "sharedSecretRejected", "appAppleIdContradicted", "upstreamFailing",

@@ -11,19 +11,23 @@ import ReceiptBridgeTestSupport
 @Suite("Readiness")
 struct LifecycleStateTests {
     private func report(_ proxy: Proxy) async throws -> (status: Int, JSONValue) {
-        let answer = try #require(try await proxy.operations("/readyz"))
+        let answer = try await proxy.operations("/readyz")
         #expect(answer.header("Content-Type") == "application/json")
-        return (answer.status, try JSONValue(reading: answer.body))
+        return (answer.status, answer.json)
+    }
+
+    private func warnings(_ proxy: Proxy) async throws -> [String] {
+        try await report(proxy).1["warnings"]?.elements?.compactMap { $0["code"]?.text } ?? []
     }
 
     @Test("/readyz returns only ok on the public listener, and JSON with warnings on the operations listener")
     func ready() async throws {
         try await Proxy.serving { proxy in
-            let answer = try #require(try await proxy.get("/readyz", from: proxy.port))
+            let answer = try await proxy.get("/readyz", from: proxy.port)
             #expect(answer.status == 200 && answer.text == "ok\n")
-            let operations = try #require(try await proxy.operations("/readyz"))
+            let operations = try await proxy.operations("/readyz")
             #expect(operations.text == #"{"status":"ok","version":"1.2.3","warnings":[]}"#)
-            let forwarded = try #require(try await proxy.operations("/readyz", ["Forwarded: for=127.0.0.1"]))
+            let forwarded = try await proxy.operations("/readyz", ["Forwarded: for=127.0.0.1"])
             #expect(forwarded.status == 200 && forwarded.text == "ok\n")
         }
     }
@@ -31,14 +35,11 @@ struct LifecycleStateTests {
     @Test("A server that cannot open its store is ready, serves requests and warns")
     func withoutStore() async throws {
         try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: "/nowhere/bridge.sqlite") }) { proxy in
-            let answer = try #require(
-                try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"])))
-            #expect(try JSONValue(reading: answer.body)["status"]?.integer == 0)
-            let inPublic = try await proxy.get("/readyz", from: proxy.port)
-            #expect(inPublic?.text == "ok\n")
+            #expect(try await proxy.verify().verdict == 0)
+            #expect(try await proxy.get("/readyz", from: proxy.port).text == "ok\n")
             let (status, body) = try await report(proxy)
             #expect(status == 200 && body["status"]?.text == "ok")
-            #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeNotOpen"])
+            #expect(try await warnings(proxy) == ["storeNotOpen"])
         }
     }
 
@@ -58,16 +59,14 @@ struct LifecycleStateTests {
         let head = try #require(bytes[..<place].lastIndex(of: 0x03))
         bytes[head] = 0x13
         try folder.write("bridge.sqlite", bytes)
-        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: path) }) { proxy in
-            let answer = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
-            #expect(answer?.status == 200)
-            let (_, body) = try await report(proxy)
-            #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeDamaged"])
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: path) }) {
+            (proxy: Proxy) async throws -> Void in
+            #expect(try await proxy.verify().status == 200)
+            #expect(try await warnings(proxy) == ["storeDamaged"])
             #expect(
-                body["warnings"]?.elements?.first?["detail"]?.text
+                try await report(proxy).1["warnings"]?.elements?.first?["detail"]?.text
                     == "The store has damaged rows, which are left out: a value of revocation.date is damaged.")
-            let metrics = try await proxy.operations("/metrics")
-            #expect(metrics?.text.contains(#"receipt_bridge_store_errors_total{code="damaged"} 1"#) == true)
+            #expect(try await proxy.metric(#"receipt_bridge_store_errors_total{code="damaged"}"#) == 1)
         }
     }
 
@@ -77,14 +76,9 @@ struct LifecycleStateTests {
         let path = folder.path("bridge.sqlite")
         try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: path) }) { proxy in
             for suffix in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + suffix) }
-            let notification = RawConnection.post("/v1/notifications", Array("{}".utf8), ["Host: a"])
-            _ = try await proxy.send(notification)
-            let answer = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
-            #expect(answer?.status == 200)
-            let isTold = await eventually {
-                (try? await report(proxy))?.1["warnings"]?.elements?.first?["code"]?.text == "storeReplaced"
-            }
-            #expect(isTold)
+            _ = try await proxy.notify(Array("{}".utf8))
+            #expect(try await proxy.verify().status == 200)
+            #expect(await eventually { (try? await warnings(proxy))?.first == "storeReplaced" })
         }
     }
 
@@ -96,10 +90,7 @@ struct LifecycleStateTests {
         } _: { proxy in
             let receipt = try #require(proxy.store.receipts.first { $0.plan.version != nil })
             for _ in 0..<3 {
-                let answer = try await proxy.send(
-                    RawConnection.post(
-                        "/verifyReceipt", Question.body(receipt.base64, password: Proxy.secret), ["Host: a"]))
-                #expect(answer?.text.contains("21005") == true)
+                #expect(try await proxy.verify(receipt.question).text.contains("21005"))
             }
             let lines = proxy.log.all.filter { $0.hasPrefix("warning receipt could not be verified locally") }
             #expect(lines.count == 1 && lines.first?.contains("issuerUnknown") == true)
@@ -112,25 +103,12 @@ struct LifecycleStateTests {
             app.serverAPI = ServerAPIAccount(
                 issuerId: "issuer", keyId: "SIMKEY0001", bundleId: "com.example.app",
                 privateKey: .text(Redacted("no key at all")))
-        } _: { proxy in
-            let (status, body) = try await report(proxy)
-            #expect(status == 200)
-            #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["keyUnusable"])
+        } _: { (proxy: Proxy) async throws -> Void in
+            #expect(try await report(proxy).status == 200)
+            #expect(try await warnings(proxy) == ["keyUnusable"])
             #expect(
                 proxy.log.all.filter { $0.contains("private key is unusable") && $0.contains("SIMKEY0001") }.count == 1)
             #expect(!proxy.log.all.contains { $0.contains("no key at all") })
-        }
-    }
-
-    @Test("HEAD returns the headers of GET without the body")
-    func head() async throws {
-        try await Proxy.serving { proxy in
-            for path in ["/healthz", "/readyz", "/openapi.json"] {
-                let connection = try proxy.connect()
-                try await connection.send("HEAD \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-                let answer = String(decoding: try await connection.remainder(), as: UTF8.self)
-                #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.hasSuffix("\r\n\r\n"), "\(answer.prefix(40))")
-            }
         }
     }
 
@@ -140,16 +118,13 @@ struct LifecycleStateTests {
         try await Proxy.serving({ settings, _ in settings.drainTime = .seconds(600) }) { proxy in
             defer { proxy.cancel() }
             await proxy.beginStop()
-            #expect(await eventually { (try? await proxy.get("/readyz", from: proxy.port))??.status == 503 })
-            let answer = try #require(try await proxy.get("/readyz", from: proxy.port))
+            #expect(await eventually { (try? await proxy.get("/readyz", from: proxy.port))?.status == 503 })
+            let answer = try await proxy.get("/readyz", from: proxy.port)
             #expect(answer.status == 503 && answer.text == "not ready\n")
             let (status, body) = try await report(proxy)
             #expect(status == 503 && body["status"]?.text == "draining")
-            let health = try await proxy.get("/healthz", from: proxy.port)
-            #expect(health?.text == "ok\n")
-            let verdict = try #require(
-                try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"])))
-            #expect(try JSONValue(reading: verdict.body)["status"]?.integer == 0)
+            #expect(try await proxy.get("/healthz", from: proxy.port).text == "ok\n")
+            #expect(try await proxy.verify().verdict == 0)
             #expect(try await proxy.metrics()["receipt_bridge_ready"] == 0)
         }
     }

@@ -1,4 +1,5 @@
 import ReceiptBridgeTestSupport
+import Testing
 
 /// A strict parser of metrics. Violations of the format are listed in `faults`.
 ///
@@ -50,19 +51,20 @@ struct MetricsReading {
 }
 
 extension Proxy {
-    /// Sends a `GET` to the operations listener on a new connection.
-    func operations(_ path: String, _ headers: [String] = []) async throws -> RawConnection.Answer? {
-        try await get(path, from: operationsPort, headers)
-    }
+    func metrics() async throws -> MetricsReading { MetricsReading(try await operations("/metrics").text) }
 
-    func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer? {
-        let connection = try RawConnection(port: port)
-        try await connection.send(
-            (["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]).joined(separator: "\r\n"))
-        return try await connection.answer()
-    }
+    func metric(_ name: String) async throws -> Double { try await metrics()[name] }
 
-    func metrics() async throws -> MetricsReading { MetricsReading(try await operations("/metrics")?.text ?? "") }
+    /// Returns the samples that are not 0, without this prefix of their names, as soon as they are as expected or after
+    /// a timeout.
+    func samples(_ prefix: String, until expected: [String: Double]) async throws -> [String: Double] {
+        try await lastValue(until: { $0 == expected }) {
+            let metrics = try await metrics()
+            #expect(metrics.faults == [])
+            let found = metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
+            return Dictionary(uniqueKeysWithValues: found.map { (String($0.key.dropFirst(prefix.count)), $0.value) })
+        }
+    }
 
     /// Number of verifyReceipt requests that have ended, with any status.
     func endedRequests() async throws -> Double {

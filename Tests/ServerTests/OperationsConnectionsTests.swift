@@ -26,7 +26,7 @@ struct OperationsConnectionsTests {
     func idle() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.idle = .seconds(5)
-        try await Proxy.serving(timeouts: timeouts) { proxy in
+        try await Proxy.serving(with: .init(timeouts: timeouts)) { proxy in
             let others = try proxy.connect()
             let connection = try RawConnection(port: proxy.operationsPort, timeout: 10)
             #expect(try await connection.remainder().isEmpty)

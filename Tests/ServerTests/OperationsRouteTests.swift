@@ -14,37 +14,47 @@ import ReceiptBridgeTransport
 
 @Suite("Routes of support and finance teams")
 struct OperationsRouteTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
-    /// Serves with a store, and with a token on the public listener.
+    /// Serves with a token on the public listener.
     private func serving(
         store: Bool = true, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Void
     ) async throws {
-        let path = folder.path("bridge.sqlite")
         try await Proxy.serving(
+            with: .init(hasStore: store),
             { settings, app in
                 settings.tokens = [Redacted("Zm9ydHktdHdv")]
-                if store { settings.store = .sqlite(path: path) }
                 change(&settings, &app)
             }, work)
     }
 
     private func send(
-        _ method: String, _ target: String, _ body: String? = nil, to proxy: Proxy
+        _ method: String, _ target: String, _ body: String = "", to proxy: Proxy
     ) async throws -> RawConnection.Answer {
-        let head = [
-            "\(method) \(target) HTTP/1.1", "Host: localhost", "Authorization: Bearer Zm9ydHktdHdv",
-            "Content-Length: \(body?.utf8.count ?? 0)", "", "",
-        ]
-        return try #require(try await proxy.send(head.joined(separator: "\r\n") + (body ?? "")))
+        let headers = ["Host: localhost", "Authorization: Bearer Zm9ydHktdHdv"]
+        return try await proxy.send(RawConnection.request(method, target, headers, Array(body.utf8)))
     }
 
-    private func code(_ answer: RawConnection.Answer) throws -> String {
-        #expect(answer.header("Content-Type") == "application/problem+json")
-        return "\(answer.status) \(try JSONValue(reading: answer.body)["code"]?.text ?? "-")"
+    private static let delivered = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
+
+    private static let accountToken = #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#
+
+    /// Receives a notification about a purchase, which was signed some hours before noon.
+    private func receive(
+        _ type: String, _ uuid: String, about purchase: SimulatedTransaction, hoursAgo: Int64 = 0, _ proxy: Proxy
+    ) async throws {
+        let date = SharedSimulator.noon.advanced(by: .hours(-hoursAgo))
+        let answer = try await proxy.notify(proxy.store.pki.notification(type, uuid, about: purchase, at: date))
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    /// Sends consumption information about a purchase.
+    private func deliver(_ purchase: SimulatedTransaction, _ proxy: Proxy) async throws {
+        let sent = try await send("POST", "/v1/consumption/\(purchase.transactionId)", Self.delivered, to: proxy)
+        #expect(sent.status == 200, "\(sent.text)")
+    }
+
+    private func consumption(of uuid: String, _ proxy: Proxy) async throws -> JSONValue? {
+        try await send("GET", "/v1/notifications/\(uuid)", to: proxy).json["consumption"]
     }
 
     /// The names of the members, in their order.
@@ -56,11 +66,11 @@ struct OperationsRouteTests {
     func orders() async throws {
         for hasStore in [true, false] {
             try await serving(store: hasStore) { proxy in
-                let purchase = try proxy.purchase()
+                let purchase = try proxy.store.purchase()
                 for (id, status, count) in [(purchase.orderId, Int64(0), 1), ("MNOTHING", 1, 0)] {
                     let answer = try await send("GET", "/v1/orders/\(id)", to: proxy)
                     #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store", "\(answer.text)")
-                    let order = try JSONValue(reading: answer.body)
+                    let order = answer.json
                     #expect(Self.keys(order) == ["orderId", "status", "transactions"])
                     #expect(order["orderId"]?.text == id && order["status"]?.integer == status)
                     #expect(order["transactions"]?.elements?.count == count)
@@ -81,7 +91,7 @@ struct OperationsRouteTests {
     func hostile(id: String, expected: String) async throws {
         try await serving { proxy in
             let answer = try await send("GET", "/v1/orders/\(id)", to: proxy)
-            #expect(try code(answer) == expected)
+            #expect(answer.problem == expected)
             #expect(proxy.store.requests.total == 0)
         }
     }
@@ -89,11 +99,11 @@ struct OperationsRouteTests {
     @Test("Consumption information is sent after the checks of the command")
     func consumption() async throws {
         try await serving { proxy in
-            let (consumable, subscription) = (try proxy.purchase(.consumable), try proxy.purchase())
+            let (consumable, subscription) = (try proxy.store.purchase(.consumable), try proxy.store.purchase())
+            let delivered = Self.delivered
             func send(_ id: String, _ body: String) async throws -> RawConnection.Answer {
                 try await self.send("POST", "/v1/consumption/\(id)", body, to: proxy)
             }
-            let delivered = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
             let sent = try await send(consumable.transactionId, delivered)
             #expect(sent.text.hasSuffix("{\"transactionId\":\"\(consumable.transactionId)\",\"sent\":true}"))
             #expect(proxy.store.requests.count("consumption.production") == 1)
@@ -101,7 +111,7 @@ struct OperationsRouteTests {
                 consumable.transactionId, #"{"customerConsented":true,"v1":true,"deliveryStatus":0,"playTime":7}"#)
             #expect(version1.status == 200 && proxy.store.requests.count("consumptionV1.production") == 1)
             let preview = try await send(consumable.transactionId, #"{"dryRun":true,"# + delivered.dropFirst())
-            #expect(try JSONValue(reading: preview.body)["method"]?.text == "PUT")
+            #expect(preview.json["method"]?.text == "PUT")
             for (id, body, expected) in [
                 (consumable.transactionId, #"{"deliveryStatus":"DELIVERED"}"#, "422 consentMissing"),
                 (consumable.transactionId, #"{"customerConsented":true}"#, "422 invalidInput"),
@@ -113,7 +123,7 @@ struct OperationsRouteTests {
                 ("999999999999999", delivered, "404 transactionNotFound"),
                 (consumable.transactionId, "[]", "400 malformedRequest"),
                 (consumable.transactionId, String(repeating: " ", count: 70_000), "413 bodyTooLarge"),
-            ] { #expect(try await code(send(id, body)) == expected, "\(body.prefix(80))") }
+            ] { #expect(try await send(id, body).problem == expected, "\(body.prefix(80))") }
             #expect(proxy.store.requests.count("consumption.production") == 2)
         }
     }
@@ -121,19 +131,18 @@ struct OperationsRouteTests {
     @Test("The account token of a purchase is set")
     func token() async throws {
         try await serving { proxy in
-            let purchase = try proxy.purchase()
+            let purchase = try proxy.store.purchase()
             let target = "/v1/transactions/\(purchase.originalTransactionId)/appAccountToken"
-            let answer = try await send(
-                "PUT", target, #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#, to: proxy)
+            let answer = try await send("PUT", target, Self.accountToken, to: proxy)
             #expect(answer.status == 200, "\(answer.text)")
             let view = try await send("GET", "/v1/transactions/\(purchase.transactionId)", to: proxy)
-            let rows = try #require(try JSONValue(reading: view.body)["transactions"]?.elements)
+            let rows = try #require(view.json["transactions"]?.elements)
             let row = rows.first { $0["originalTransactionId"]?.text == purchase.originalTransactionId }
             #expect(row?["appAccountToken"]?.text == "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f", "\(view.text)")
             for (body, expected) in [
                 ("{}", "400 malformedRequest"), (#"{"appAccountToken":1}"#, "400 malformedRequest"),
                 (#"{"appAccountToken":"x"}"#, "400 malformedAccountToken"), ("", "400 malformedRequest"),
-            ] { #expect(try await code(send("PUT", target, body, to: proxy)) == expected) }
+            ] { #expect(try await send("PUT", target, body, to: proxy).problem == expected) }
         }
     }
 
@@ -154,14 +163,15 @@ struct OperationsRouteTests {
             }
             for store in [true, false] {
                 try await serving(store: store, change) { proxy in
-                    let (purchase, consumable) = (try proxy.purchase(), try proxy.purchase(.consumable))
-                    let token = #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#
-                    let consumption = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
+                    let (purchase, consumable) = (try proxy.store.purchase(), try proxy.store.purchase(.consumable))
                     for (method, target, body) in [
-                        ("GET", "/v1/transactions/\(purchase.transactionId)", nil),
-                        ("GET", "/v1/orders/\(purchase.orderId)", nil),
-                        ("POST", "/v1/consumption/\(consumable.transactionId)", consumption),
-                        ("PUT", "/v1/transactions/\(purchase.originalTransactionId)/appAccountToken", token),
+                        ("GET", "/v1/transactions/\(purchase.transactionId)", ""),
+                        ("GET", "/v1/orders/\(purchase.orderId)", ""),
+                        ("POST", "/v1/consumption/\(consumable.transactionId)", Self.delivered),
+                        (
+                            "PUT", "/v1/transactions/\(purchase.originalTransactionId)/appAccountToken",
+                            Self.accountToken
+                        ),
                     ] {
                         let answer = try await send(method, target, body, to: proxy)
                         #expect(answer.status == 200, "\(target) \(hasKey) \(store): \(answer.text)")
@@ -174,65 +184,44 @@ struct OperationsRouteTests {
     @Test("A request names the app, and the environment of a transaction")
     func targets() async throws {
         try await serving { proxy in
-            let id = try proxy.purchase().transactionId
+            let id = try proxy.store.purchase().transactionId
             #expect(try await send("GET", "/v1/transactions/\(id)?environment=production", to: proxy).status == 200)
             let other = try await send("GET", "/v1/transactions/\(id)?environment=Sandbox", to: proxy)
-            #expect(try code(other) == "404 transactionNotFound")
+            #expect(other.problem == "404 transactionNotFound")
             let wrong = try await send("GET", "/v1/transactions/\(id)?environment=Xcode", to: proxy)
-            #expect(try code(wrong) == "400 malformedRequest")
+            #expect(wrong.problem == "400 malformedRequest")
         }
         var second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
         second.sandbox = .deny
         try await serving({ settings, _ in settings.apps.append(second) }) { proxy in
-            let order = try proxy.purchase().orderId
+            let order = try proxy.store.purchase().orderId
             let unusable = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.second", to: proxy)
-            #expect(try code(unusable) == "404 serverAPINotConfigured")
+            #expect(unusable.problem == "404 serverAPINotConfigured")
             let named = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.app", to: proxy)
             #expect(named.status == 200)
         }
     }
 
-    @Test("The routes do not exist without a token, and a wrong one gets 401")
-    func tokens() async throws {
-        try await serving { proxy in
-            for request in ["GET /v1/orders/M1", "POST /v1/consumption/1", "PUT /v1/transactions/1/appAccountToken"] {
-                for (header, status) in [("X: y", 404), ("Authorization: Bearer wrong", 401)] {
-                    let answer = try await proxy.send(
-                        "\(request) HTTP/1.1\r\nHost: a\r\n\(header)\r\nContent-Length: 0\r\n\r\n")
-                    #expect(answer?.status == status, "\(request) \(header)")
-                }
-            }
-            #expect(proxy.store.requests.total == 0)
-        }
-    }
-
     // MARK: - Customers and notifications
-
-    /// The body of a notification about a transaction, as the App Store sends it.
-    private func receive(_ body: [UInt8], _ proxy: Proxy) async throws {
-        let answer = try await proxy.send(RawConnection.post("/v1/notifications", body, ["Host: a"]))
-        #expect(answer?.status == 200, "\(answer?.text ?? "-")")
-    }
 
     @Test("A stored notification is shown as it came, decoded, and with its transaction decoded")
     func notifications() async throws {
         try await serving { proxy in
-            let purchase = try proxy.purchase()
+            let purchase = try proxy.store.purchase()
             let uuid = "00000000-0000-4000-8000-00000000000a"
-            let body = try proxy.notification("DID_RENEW", uuid, about: purchase)
-            try await receive(body, proxy)
+            let body = try proxy.store.pki.notification("DID_RENEW", uuid, about: purchase)
+            #expect(try await proxy.notify(body).status == 200)
             for name in [uuid, uuid.uppercased()] {
                 let answer = try await send("GET", "/v1/notifications/\(name)", to: proxy)
                 #expect(answer.status == 200, "\(answer.text)")
-                let shown = try JSONValue(reading: answer.body)
+                let shown = answer.json
                 #expect(
                     Self.keys(shown) == [
                         "notificationUUID", "version", "notificationType", "subtype", "bundleId", "environment",
                         "signedDate", "receivedAt", "originalTransactionId", "signedPayload", "notification",
                         "transaction", "renewalInfo", "consumption",
                     ])
-                let received = try JSONValue(reading: body)
-                #expect(shown["signedPayload"] == received["signedPayload"])
+                #expect(shown["signedPayload"] == (try JSONValue(reading: body))["signedPayload"])
                 #expect(shown["notification"]?["notificationType"]?.text == "DID_RENEW")
                 #expect(shown["transaction"]?["transactionId"]?.text == purchase.transactionId)
                 #expect(shown["originalTransactionId"]?.text == purchase.originalTransactionId)
@@ -240,14 +229,14 @@ struct OperationsRouteTests {
             }
             for name in ["00000000-0000-4000-8000-00000000000b", "%00", "..%2f", String(repeating: "a", count: 200)] {
                 let answer = try await send("GET", "/v1/notifications/\(name)", to: proxy)
-                #expect(try code(answer) == "404 notificationNotFound")
+                #expect(answer.problem == "404 notificationNotFound")
             }
         }
         try await serving(store: false) { proxy in
-            #expect(try await code(send("GET", "/v1/notifications/a", to: proxy)) == "404 storeNotConfigured")
+            #expect(try await send("GET", "/v1/notifications/a", to: proxy).problem == "404 storeNotConfigured")
             let customers = try await send(
                 "GET", "/v1/customers?appAccountToken=00000000-0000-4000-8000-00000000000a", to: proxy)
-            #expect(try code(customers) == "404 storeNotConfigured")
+            #expect(customers.problem == "404 storeNotConfigured")
         }
     }
 
@@ -261,11 +250,10 @@ struct OperationsRouteTests {
             func views(_ query: String) async throws -> [JSONValue]? {
                 let answer = try await send("GET", "/v1/customers?\(query)", to: proxy)
                 #expect(answer.status == 200, "\(answer.text)")
-                return try JSONValue(reading: answer.body)["customers"]?.elements
+                return answer.json["customers"]?.elements
             }
             #expect(try await views("appAccountToken=\(token)") == [])
-            let body = try proxy.notification("DID_RENEW", "a", about: purchase)
-            try await receive(body, proxy)
+            try await receive("DID_RENEW", "a", about: purchase, proxy)
             let first = try #require(try await views("appAccountToken=\(token.uppercased())"))
             #expect(first.map { $0["source"]?.text } == ["api"])
             #expect(first.first?["transactions"]?.elements?.count == customer.transactions.count)
@@ -283,7 +271,7 @@ struct OperationsRouteTests {
                 ("appAccountToken=\(token)&environment=Xcode", "400 malformedRequest"),
                 ("appAccountToken=\(token)&bundleId=com.example.nothing", "404 unknownApp"),
             ] {
-                #expect(try await code(send("GET", "/v1/customers?\(query)", to: proxy)) == expected, "\(query)")
+                #expect(try await send("GET", "/v1/customers?\(query)", to: proxy).problem == expected, "\(query)")
             }
         }
     }
@@ -293,28 +281,23 @@ struct OperationsRouteTests {
     @Test("A request of Apple's is open until it is answered, and its deadline is a metric")
     func openRequests() async throws {
         try await serving { proxy in
-            let purchase = try proxy.purchase(.consumable)
-            try await receive(try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2), proxy)
+            let purchase = try proxy.store.purchase(.consumable)
+            try await receive("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2, proxy)
             let labels = "{app=\"com.example.app\",environment=\"Production\"}"
-            func metric(_ name: String) async throws -> Double? {
-                try await proxy.metrics().samples["receipt_bridge_consumption_\(name)\(labels)"]
-            }
-            #expect(try await metric("requests_open") == 1)
-            #expect(
-                try await metric("deadline_seconds") == Double(SharedSimulator.noon.milliseconds / 1_000 + 10 * 3_600))
-            let sent = try await send(
-                "POST", "/v1/consumption/\(purchase.transactionId)",
-                #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#, to: proxy)
-            #expect(sent.status == 200, "\(sent.text)")
-            #expect(try await metric("requests_open") == nil)
-            #expect(try await metric("deadline_seconds") == nil)
-            let shown = try JSONValue(reading: try await send("GET", "/v1/notifications/a", to: proxy).body)
+            let prefix = "receipt_bridge_consumption_"
+            let open = [
+                "requests_open\(labels)": 1,
+                "deadline_seconds\(labels)": Double(SharedSimulator.noon.milliseconds / 1_000 + 10 * 3_600),
+            ]
+            #expect(try await proxy.samples(prefix, until: open) == open)
+            try await deliver(purchase, proxy)
+            #expect(try await proxy.samples(prefix, until: [:]) == [:])
             let noon = SharedSimulator.noon.milliseconds
             #expect(
-                shown["consumption"]
-                    == .object([
-                        "requestedAt": .number(noon - 7_200_000), "deadline": .number(noon + 36_000_000),
-                        "answeredAt": .number(noon), "decision": .null, "settledAt": .null,
+                try await consumption(of: "a", proxy)
+                    == JSONValue([
+                        "requestedAt": noon - 7_200_000, "deadline": noon + 36_000_000, "answeredAt": noon,
+                        "decision": JSONValue.null, "settledAt": JSONValue.null,
                     ]))
         }
     }
@@ -322,10 +305,7 @@ struct OperationsRouteTests {
     @Test("One answer closes all repeated requests, and the decision is shown as soon as its notification is stored")
     func repeatedRequests() async throws {
         try await serving { proxy in
-            let purchase = try proxy.purchase(.consumable)
-            func receive(_ type: String, _ uuid: String, hoursAgo: Int64) async throws {
-                try await self.receive(try proxy.notification(type, uuid, about: purchase, hoursAgo: hoursAgo), proxy)
-            }
+            let purchase = try proxy.store.purchase(.consumable)
             func open() async throws -> Double? {
                 try await proxy.metrics().samples[
                     "receipt_bridge_consumption_requests_open{app=\"com.example.app\",environment=\"Production\"}"]
@@ -333,29 +313,25 @@ struct OperationsRouteTests {
             func decisions() async throws -> [String?] {
                 var decisions: [String?] = []
                 for uuid in ["a", "b", "c"] {
-                    let shown = try await send("GET", "/v1/notifications/\(uuid)", to: proxy)
-                    decisions.append(try JSONValue(reading: shown.body)["consumption"]?["decision"]?.text)
+                    decisions.append(try await consumption(of: uuid, proxy)?["decision"]?.text)
                 }
                 return decisions
             }
             for (uuid, hours) in [("b", Int64(4)), ("a", 5), ("c", 3)] {
-                try await receive("CONSUMPTION_REQUEST", uuid, hoursAgo: hours)
+                try await receive("CONSUMPTION_REQUEST", uuid, about: purchase, hoursAgo: hours, proxy)
             }
             #expect(try await open() == 3)
-            let sent = try await send(
-                "POST", "/v1/consumption/\(purchase.transactionId)",
-                #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#, to: proxy)
-            #expect(sent.status == 200, "\(sent.text)")
+            try await deliver(purchase, proxy)
             #expect(try await open() == nil)
-            try await receive("CONSUMPTION_REQUEST", "d", hoursAgo: 0)
+            try await receive("CONSUMPTION_REQUEST", "d", about: purchase, proxy)
             #expect(try await open() == nil)
             #expect(try await decisions() == [nil, nil, nil])
-            try await receive("REFUND_DECLINED", "e", hoursAgo: 2)
+            try await receive("REFUND_DECLINED", "e", about: purchase, hoursAgo: 2, proxy)
             #expect(try await decisions() == ["notRefunded", "notRefunded", "notRefunded"])
-            try await receive("REFUND", "f", hoursAgo: 1)
+            try await receive("REFUND", "f", about: purchase, hoursAgo: 1, proxy)
             #expect(try await decisions() == ["refunded", "refunded", "refunded"])
-            let counted = try await proxy.metrics().samples[
-                "receipt_bridge_refund_decisions_total{app=\"com.example.app\",decision=\"refunded\"}"]
+            let counted = try await proxy.metric(
+                "receipt_bridge_refund_decisions_total{app=\"com.example.app\",decision=\"refunded\"}")
             #expect(counted == 3)
         }
     }
@@ -363,65 +339,61 @@ struct OperationsRouteTests {
     @Test("A request of more than 12 hours ago is refused without `late`")
     func lateRequest() async throws {
         try await serving { proxy in
-            let purchase = try proxy.purchase(.consumable)
-            try await receive(try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13), proxy)
-            let body = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
-            let refused = try await send("POST", "/v1/consumption/\(purchase.transactionId)", body, to: proxy)
-            #expect(try code(refused) == "409 deadlinePassed")
-            let late = try await send(
-                "POST", "/v1/consumption/\(purchase.transactionId)", #"{"late":true,"# + body.dropFirst(), to: proxy)
+            let purchase = try proxy.store.purchase(.consumable)
+            try await receive("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13, proxy)
+            let target = "/v1/consumption/\(purchase.transactionId)"
+            #expect(try await send("POST", target, Self.delivered, to: proxy).problem == "409 deadlinePassed")
+            let late = try await send("POST", target, #"{"late":true,"# + Self.delivered.dropFirst(), to: proxy)
             #expect(late.status == 200, "\(late.text)")
         }
     }
 
     @Test("48 hours after a request the purchase is looked at once: refunded or not")
     func decisions() async throws {
-        let simulator = try SimulatedStore(
-            seed: 7, customers: 36, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
-        let port = try await simulator.start()
-        var settings = ProxyConfiguration(of: simulator, port: port)
-        settings.apps = [AppConfiguration(of: simulator)]
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        let services = try ServiceGraph(
-            settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent,
-            now: { SharedSimulator.noon })
-        let all = simulator.world.customers.filter { $0.environment == .production }.flatMap(\.transactions)
-        let refunded = try #require(all.first { $0.revocation != nil && $0.revocation?.type != "FAMILY_REVOKE" })
-        let kept = try #require(
-            all.first { $0.revocation == nil && $0.originalTransactionId != refunded.originalTransactionId })
-        let scope = try AppScope.of(SimulatedApp.first.bundleId)
-        func text(_ payload: JSONValue) throws -> String { try simulator.pki.jwsSigner.jws(payload: payload) }
-        for (uuid, id, hours) in [
-            ("refunded", refunded.transactionId, Int64(49)), ("kept", kept.transactionId, 50),
-            ("unknown", "999999999999999", 60), ("early", kept.transactionId, 47), ("old", kept.transactionId, 800),
-        ] {
-            let date = SharedSimulator.noon.advanced(by: .hours(-hours))
-            let inner = try text(.object(["transactionId": .string(id)]))
-            _ = try await store.notifications.save(
-                NotificationRow(
-                    uuid, "CONSUMPTION_REQUEST", at: date.milliseconds,
-                    text: try text(.object(["data": .object(["signedTransactionInfo": .string(inner)])]))),
-                NotificationUpdate(), of: scope)
+        let simulator = try SharedSimulator.store()
+        try await simulator.serving { port, transport in
+            var settings = ProxyConfiguration(of: simulator, port: port)
+            settings.apps = [AppConfiguration(of: simulator)]
+            let folder = try TemporaryFolder()
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+            let services = try ServiceGraph(
+                settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent,
+                now: { SharedSimulator.noon })
+            let all = simulator.world.customers.filter { $0.environment == .production }.flatMap(\.transactions)
+            let refunded = try #require(all.first { $0.revocation != nil && $0.revocation?.type != "FAMILY_REVOKE" })
+            let kept = try #require(
+                all.first { $0.revocation == nil && $0.originalTransactionId != refunded.originalTransactionId })
+            let scope = try AppScope.of(SimulatedApp.first.bundleId)
+            func text(_ payload: JSONValue) throws -> String { try simulator.pki.jwsSigner.jws(payload: payload) }
+            for (uuid, id, hours) in [
+                ("refunded", refunded.transactionId, Int64(49)), ("kept", kept.transactionId, 50),
+                ("unknown", "999999999999999", 60), ("early", kept.transactionId, 47), ("old", kept.transactionId, 800),
+            ] {
+                let date = SharedSimulator.noon.advanced(by: .hours(-hours))
+                let inner = try text(JSONValue(["transactionId": id]))
+                _ = try await store.notifications.save(
+                    NotificationRow(
+                        uuid, "CONSUMPTION_REQUEST", at: date.milliseconds,
+                        text: try text(JSONValue(["data": JSONValue(["signedTransactionInfo": inner])]))),
+                    NotificationUpdate(), of: scope)
+            }
+            let decisions = try #require(services.operations.refundDecisions)
+            #expect(try await decisions.settle { false } == [:])
+            #expect(try await decisions.settle { true } == [.refunded: 1, .notRefunded: 1, .unknown: 1])
+            let calls = simulator.requests.total
+            #expect(try await decisions.settle { true } == [:])
+            #expect(simulator.requests.total == calls)
+            let found = try await store.consumption.consumptionCases(
+                ConsumptionCaseFilter(receivedSince: Timestamp(milliseconds: 0)), after: 0, limit: 9)
+            #expect(
+                found.map { "\($0.uuid) \($0.decision?.rawValue ?? "-")" } == [
+                    "refunded refunded", "kept notRefunded", "unknown unknown", "early -", "old -",
+                ])
+            // The store learns about the refund.
+            await services.finishWriting()
+            let id = try #require(TransactionIdentifier(rawValue: refunded.transactionId))
+            #expect(try await store.customers.transaction(id, in: scope) != nil)
+            await store.close()
         }
-        let decisions = try #require(services.operations.refundDecisions)
-        #expect(try await decisions.settle { false } == [:])
-        #expect(try await decisions.settle { true } == [.refunded: 1, .notRefunded: 1, .unknown: 1])
-        let calls = simulator.requests.total
-        #expect(try await decisions.settle { true } == [:])
-        #expect(simulator.requests.total == calls)
-        let found = try await store.consumption.consumptionCases(
-            ConsumptionCaseFilter(receivedSince: Timestamp(milliseconds: 0)), after: 0, limit: 9)
-        #expect(
-            found.map { "\($0.uuid) \($0.decision?.rawValue ?? "-")" } == [
-                "refunded refunded", "kept notRefunded", "unknown unknown", "early -", "old -",
-            ])
-        // The store learns about the refund.
-        await services.finishWriting()
-        let id = try #require(TransactionIdentifier(rawValue: refunded.transactionId))
-        #expect(try await store.customers.transaction(id, in: scope) != nil)
-        await transport.shutDown()
-        await store.close()
-        await simulator.stop()
     }
 }

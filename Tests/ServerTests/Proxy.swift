@@ -22,77 +22,71 @@ final class Proxy: Sendable {
     private let group: ServiceGroup
     private let running: Task<Void, any Error>
     private let transport: CurlTransport
+    private let folder: TemporaryFolder
 
     static let secret = SimulatedApp.first.sharedSecret
 
-    private init(
-        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, bodies: RequestBodyBudget,
-        group: ServiceGroup,
-        running: Task<Void, any Error>, transport: CurlTransport
-    ) {
-        self.store = store
-        self.port = port
-        openedOperationsPort = operationsPort
-        self.log = log
-        self.bodies = bodies
-        self.group = group
-        self.running = running
-        self.transport = transport
+    /// What a test chooses beside the configuration.
+    struct Options {
+        /// Whether a circuit breaker protects upstream hosts, as in the program.
+        var isGuarded = false
+        /// Whether the server has a store in a temporary file. A test with a file of its own configures it.
+        var hasStore = false
+        var customers = 8
+        /// The retry schedule of forwarding, and the timeout of one delivery.
+        var schedule = DeliverySchedule()
+        var delivery = Duration.seconds(30)
+        /// Timeouts of connections that make no progress.
+        var timeouts = ConnectionTimeouts()
+        /// The memory budget of request bodies, and its clock.
+        var bodies = RequestBodyBudget.Limits()
+        var clock: StandingClock?
+        /// The maximum number of queued comparisons, or `nil` for the program's.
+        var comparisons: Int?
     }
 
     /// Runs the work against a new proxy, and stops it afterwards.
-    ///
-    /// - Parameters:
-    ///   - isGuarded: Whether a circuit breaker protects upstream hosts, as in the program.
-    ///   - schedule: The retry schedule of forwarding.
-    ///   - bodies: The memory budget of request bodies; `clock` is its clock.
-    ///   - timeouts: Timeouts of connections that make no progress.
-    ///   - delivery: Timeout of one delivery of a notification.
-    ///   - comparisons: The maximum number of queued comparisons, or `nil` for the program's.
     static func serving<Value>(
-        isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
-        timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
-        bodies: RequestBodyBudget.Limits = .init(), clock: StandingClock? = nil, delivery: Duration = .seconds(30),
-        comparisons: Int? = nil,
+        with options: Options = Options(),
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
-        let store = try SimulatedStore(
-            seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
-        let log = LogBook()
-        let allowance = RequestBodyBudget(bodies, logger: log.logger, now: clock?.time ?? RequestBodyBudget.uptime())
-        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, delivery, comparisons, change)
-        do {
-            let value = try await work(proxy)
-            try await proxy.stop()
-            await store.stop()
-            return value
-        } catch {
-            try? await proxy.stop()
-            await store.stop()
-            throw error
+        let store = try SharedSimulator.store(customers: options.customers)
+        return try await store.serving { port in
+            let proxy = try await Proxy(store, port, options, change)
+            do {
+                let value = try await work(proxy)
+                try await proxy.stop()
+                return value
+            } catch {
+                try? await proxy.stop()
+                throw error
+            }
         }
     }
 
-    private static func start(
-        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
-        _ log: LogBook, _ bodies: RequestBodyBudget, _ delivery: Duration,
-        _ comparisons: Int?,
+    private init(
+        _ store: SimulatedStore, _ upstream: Int, _ options: Options,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
-    ) async throws -> Proxy {
-        let upstream = try await store.start()
+    ) async throws {
+        self.store = store
+        folder = try TemporaryFolder()
+        log = LogBook()
+        let logger = log.logger
+        bodies = RequestBodyBudget(
+            options.bodies, logger: logger, now: options.clock?.time ?? RequestBodyBudget.uptime())
         var settings = ProxyConfiguration(of: store, port: upstream)
         settings.listen.port = 0
         settings.operationsListen.port = 0
         settings.operationsListenIsExplicit = true
+        if options.hasStore { settings.store = .sqlite(path: folder.path("bridge.sqlite")) }
         var app = AppConfiguration(of: store)
         change(&settings, &app)
         settings.apps = [app] + settings.apps
-        let logger = log.logger
         var configuration = CurlConfiguration(version: "test", proxy: .direct)
         configuration.memory = bodies
-        let transport = try CurlTransport(configuration)
-        let guarded = isGuarded ? CircuitBreakingTransport(transport) : nil
+        transport = try CurlTransport(configuration)
+        let guarded = options.isGuarded ? CircuitBreakingTransport(transport) : nil
         // As in the program, requests are served even if the store is unavailable.
         let bridgeStore = settings.store?.path.flatMap { try? SQLiteStore(path: $0) }
         let pipelines = try ServiceGraph(
@@ -100,36 +94,35 @@ final class Proxy: Sendable {
             now: { SharedSimulator.noon })
         await pipelines.whenLoaded()
         let shadow = Shadow(
-            settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
-            logger: logger, queueCapacity: comparisons, repeatDelay: .milliseconds(100), now: { SharedSimulator.noon })
-        var options = Forwarder.Options()
-        options.timeout = delivery
-        options.poll = .milliseconds(50)
-        options.grace = .milliseconds(100)
-        options.schedule = schedule
+            settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
+            queueCapacity: options.comparisons, repeatDelay: .milliseconds(100), now: { SharedSimulator.noon })
+        var forwarding = Forwarder.Options()
+        forwarding.timeout = options.delivery
+        forwarding.poll = .milliseconds(50)
+        forwarding.grace = .milliseconds(100)
+        forwarding.schedule = options.schedule
         let forwarder = Forwarder(
             settings: settings, context: pipelines.forwarding, transport: transport, tables: .bundled, logger: logger,
-            options: options, now: { SharedSimulator.noon })
+            options: forwarding, now: { SharedSimulator.noon })
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
         let server = try ProxyServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
-            upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: timeouts, logger: logger
+            upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: options.timeouts, logger: logger
         ) {
             bound.yield($0)
         }
         let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
-        let running = Task {
+        self.group = group
+        running = Task {
             defer { bound.finish() }
             try await group.run()
         }
-        for await ports in ports {
-            return Proxy(
-                store: store, port: ports.public, operationsPort: ports.operations, log: log, bodies: bodies,
-                group: group, running: running, transport: transport)
+        guard let listening = await ports.first(where: { _ in true }) else {
+            await transport.shutDown()
+            try await running.value
+            throw RawConnection.Failure(description: "the server ended before it listened")
         }
-        await transport.shutDown()
-        try await running.value
-        throw RawConnection.Failure(description: "the server ended before it listened")
+        (port, openedOperationsPort) = (listening.public, listening.operations)
     }
 
     /// Starts a graceful shutdown, as SIGTERM does.
@@ -158,51 +151,33 @@ final class Proxy: Sendable {
     func connect() throws -> RawConnection { try RawConnection(port: port) }
 
     /// Sends one request on a new connection.
-    func send(_ bytes: [UInt8]) async throws -> RawConnection.Answer? {
-        let connection = try connect()
-        try await connection.send(bytes)
-        return try await connection.answer()
-    }
+    func send(_ bytes: [UInt8]) async throws -> RawConnection.Answer { try await RawConnection.send(bytes, to: port) }
 
-    func send(_ text: String) async throws -> RawConnection.Answer? { try await send(Array(text.utf8)) }
+    func send(_ text: String) async throws -> RawConnection.Answer { try await send(Array(text.utf8)) }
+
+    /// Posts a body to verifyReceipt, by default the one that an app would post.
+    func verify(_ body: [UInt8]? = nil, _ headers: [String] = []) async throws -> RawConnection.Answer {
+        try await send(RawConnection.post("/verifyReceipt", body ?? question(), ["Host: a"] + headers))
+    }
 
     /// Returns the body that an app would post.
     func question(_ kind: CustomerKind = .activeSubscription, _ environment: AppStoreEnvironment = .production)
         throws -> [UInt8]
     {
-        guard
-            let receipt = store.receipts.first(where: {
-                $0.customer.kind == kind && $0.environment == environment
-            })
-        else { throw SharedSimulator.Missing(what: "\(kind)") }
-        return Question.body(receipt.base64, password: Self.secret)
+        try store.receipt(kind, environment).question
     }
 
-    /// Returns a purchase of this kind in production that is not shared.
-    func purchase(_ kind: SimulatedProduct.Kind = .autoRenewable) throws -> SimulatedTransaction {
-        let purchases = store.world.customers.filter { $0.environment == .production }.flatMap(\.transactions)
-        guard let purchase = purchases.first(where: { $0.product.kind == kind && !$0.isFamilyShared }) else {
-            throw SharedSimulator.Missing(what: "a purchase of \(kind)")
-        }
-        return purchase
+    func notify(_ body: [UInt8], _ headers: [String] = []) async throws -> RawConnection.Answer {
+        try await send(RawConnection.post("/v1/notifications", body, ["Host: a"] + headers))
     }
 
-    /// Returns the body of a notification about a purchase.
-    func notification(
-        _ type: String, _ uuid: String, about transaction: SimulatedTransaction, hoursAgo: Int64 = 0
-    ) throws -> [UInt8] {
-        let signer = store.pki.jwsSigner
-        let date = SharedSimulator.noon.milliseconds - hoursAgo * 3_600_000
-        let payload = JSONValue.object([
-            "notificationType": .string(type), "notificationUUID": .string(uuid), "version": .string("2.0"),
-            "signedDate": .number(date),
-            "data": .object([
-                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
-                "signedTransactionInfo": .string(
-                    try signer.jws(payload: transaction.row(.production, signedDate: Timestamp(milliseconds: date)))),
-            ]),
-        ])
-        return JSONValue.object(["signedPayload": .string(try signer.jws(payload: payload))]).bytes
+    /// Sends a `GET` on a new connection.
+    func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
+        try await RawConnection.send(RawConnection.request("GET", path, ["Host: localhost"] + headers), to: port)
+    }
+
+    func operations(_ path: String, _ headers: [String] = []) async throws -> RawConnection.Answer {
+        try await get(path, from: operationsPort, headers)
     }
 }
 
@@ -213,40 +188,11 @@ final class StandingClock: Sendable {
     func move(by duration: Duration) { now.withLock { $0 += duration } }
 }
 
-/// Occupies a port.
-final class TakenPort {
-    let port: Int
-    private let descriptor: Int32
-
-    init() throws {
-        #if canImport(Glibc)
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
-                    ? getsockname(descriptor, $0, &length) : -1
-            }
-        }
-        guard result == 0 else { throw RawConnection.Failure(description: "bind: \(errno)") }
-        self.descriptor = descriptor
-        port = Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    deinit { close(descriptor) }
-}
-
 /// Collects log lines in the form in which they would be written.
 final class LogBook: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Recorded<String>()
 
-    var all: [String] { lines.withLock { $0 } }
+    var all: [String] { lines.all }
 
     var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(book: self) }
@@ -269,7 +215,7 @@ final class LogBook: Sendable {
             let all = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })
                 .merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
             let error = event.error.map { " \($0)" } ?? ""
-            book.lines.withLock { $0.append("\(event.level) \(event.message) \(all)\(error)") }
+            book.lines.add("\(event.level) \(event.message) \(all)\(error)")
         }
     }
 }

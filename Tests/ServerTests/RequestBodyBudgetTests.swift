@@ -24,8 +24,8 @@ struct RequestBodyBudgetTests {
         return uploads
     }
 
-    private func verdict(_ answer: RawConnection.Answer?) -> String {
-        "\(answer?.status ?? 0) \(answer?.header("Retry-After") ?? "-") \(answer?.text ?? "")"
+    private func text(_ answer: RawConnection.Answer?) -> String {
+        answer.map { "\($0.status) \($0.header("Retry-After") ?? "-") \($0.text)" } ?? "no response"
     }
 
     // T20
@@ -34,23 +34,18 @@ struct RequestBodyBudgetTests {
     )
     func stalledUploads() async throws {
         let clock = StandingClock()
-        try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
+        try await Proxy.serving(with: .init(bodies: Self.limits, clock: clock)) { proxy in
             let uploads = try await stalled(3, proxy)
-            let small = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
-            #expect(try JSONValue(reading: small?.body ?? [])["status"]?.integer == 0)
-            let large = try await proxy.send(RawConnection.post("/verifyReceipt", Self.largeBody, ["Host: a"]))
-            #expect(large?.status == 200 && large?.header("Retry-After") == "5")
-            let denied = try JSONValue(reading: large?.body ?? [])
-            #expect(denied["status"]?.integer == 21005 && denied["is_retryable"] == .bool(true))
-            #expect(denied["is-retryable"] == .bool(true))
+            #expect(try await proxy.verify().verdict == 0)
+            let large = try await proxy.verify(Self.largeBody)
+            #expect(text(large) == #"200 5 {"status":21005,"is_retryable":true,"is-retryable":true}"#)
             let problem =
                 #"{"code":"noRoom","detail":"the memory for request bodies is in use; retry after the time in Retry-After","#
             for (port, path) in [(proxy.port, "/v1/notifications"), (try proxy.operationsPort, "/v1/receipts")] {
-                let connection = try RawConnection(port: port)
-                try await connection.send(RawConnection.post(path, Self.largeBody, ["Host: localhost"]))
-                let answer = try await connection.answer()
+                let answer = try await RawConnection.send(
+                    RawConnection.post(path, Self.largeBody, ["Host: localhost"]), to: port)
                 #expect(
-                    verdict(answer) == "503 5 " + problem
+                    text(answer) == "503 5 " + problem
                         + #""status":503,"title":"Service Unavailable","type":"about:blank"}"#)
             }
             #expect(proxy.bodies.usedBytes == 3 * 200 * Self.kilobyte)
@@ -65,7 +60,7 @@ struct RequestBodyBudgetTests {
     @Test("The slowest upload is closed to free memory, and the others get their responses")
     func slowestFirst() async throws {
         let clock = StandingClock()
-        try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
+        try await Proxy.serving(with: .init(bodies: Self.limits, clock: clock)) { proxy in
             let uploads = try await stalled(3, proxy)
             clock.move(by: .seconds(10))
             for upload in [uploads[0], uploads[2]] {
@@ -73,13 +68,12 @@ struct RequestBodyBudgetTests {
                 try await upload.send([0x20])
                 #expect(await eventually { proxy.bodies.usedBytes == usedBytes + 2 })
             }
-            let large = try await proxy.send(
-                RawConnection.post("/verifyReceipt", Self.largeBody + Array(#""}"#.utf8), ["Host: a"]))
-            #expect(verdict(large) == #"200 - {"status":21002}"#)
+            let large = try await proxy.verify(Self.largeBody + Array(#""}"#.utf8))
+            #expect(text(large) == #"200 - {"status":21002}"#)
             #expect((try? await uploads[1].isAtEnd()) ?? true)
             for upload in [uploads[0], uploads[2]] {
                 try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte - 1))
-                #expect(verdict(try await upload.answer()) == #"200 - {"status":21002}"#)
+                #expect(text(try await upload.answer()) == #"200 - {"status":21002}"#)
             }
             #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
@@ -88,7 +82,7 @@ struct RequestBodyBudgetTests {
     // T20
     @Test("A body counts until its response, also during the upstream request, but not after a disconnect")
     func whileAppleIsAsked() async throws {
-        try await Proxy.serving(bodies: Self.limits, clock: StandingClock()) { proxy in
+        try await Proxy.serving(with: .init(bodies: Self.limits, clock: StandingClock())) { proxy in
             proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 5_000))
             let body = try proxy.question()
             let connection = try proxy.connect()

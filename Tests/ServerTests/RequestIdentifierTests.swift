@@ -9,10 +9,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Request ids")
 struct RequestIdentifierTests {
-    private func post(_ proxy: Proxy, _ body: [UInt8], _ headers: [String] = []) async throws -> RawConnection.Answer {
-        try #require(try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers)))
-    }
-
     @Test("A plain X-Request-Id of the client is used in the response and in every log line of the request")
     func given() async throws {
         try await Proxy.serving({ settings, app in
@@ -20,7 +16,7 @@ struct RequestIdentifierTests {
             app.answer = [.apple, .receipt]
         }) { proxy in
             let name = "Root=1-67891233-abcdef012345678912345678:a/b+c._d"
-            let answer = try await post(proxy, try proxy.question(), ["X-Request-Id: \(name)"])
+            let answer = try await proxy.verify(nil, ["X-Request-Id: \(name)"])
             #expect(answer.header("X-Request-Id") == name)
             for line in ["Apple's verifyReceipt is unavailable", "info request"] {
                 let lines = proxy.log.all.filter { $0.contains(line) }
@@ -40,12 +36,12 @@ struct RequestIdentifierTests {
         try await Proxy.serving { proxy in
             var names: Set<String> = []
             for headers in Self.hostile {
-                let name = try #require(try await post(proxy, Array("{}".utf8), headers).header("X-Request-Id"))
+                let name = try #require(try await proxy.verify(Array("{}".utf8), headers).header("X-Request-Id"))
                 #expect(name.wholeMatch(of: /[0-9a-z]{14}/) != nil, "\(headers): \(name)")
                 names.insert(name)
             }
             #expect(names.count == Self.hostile.count)
-            let elsewhere = try #require(try await proxy.get("/nothing", from: proxy.port))
+            let elsewhere = try await proxy.get("/nothing", from: proxy.port)
             #expect(elsewhere.status == 404 && elsewhere.header("X-Request-Id")?.count == 14)
         }
     }
@@ -54,7 +50,7 @@ struct RequestIdentifierTests {
     func accessLine() async throws {
         try await Proxy.serving { proxy in
             let question = try proxy.question()
-            _ = try await post(proxy, question, ["X-Request-Id: first"])
+            _ = try await proxy.verify(question, ["X-Request-Id: first"])
             _ = try await proxy.send("MKCOL /secret-path?token=canary HTTP/1.1\r\nHost: a\r\n\r\n")
             _ = try await proxy.get("/healthz", from: proxy.port)
             let lines = proxy.log.all

@@ -1,5 +1,5 @@
 import ReceiptBridgeCore
-import class ReceiptBridgeHTTPTestServer.TestServer
+import ReceiptBridgeHTTPTestServer
 import ReceiptBridgeServer
 import ReceiptBridgeSimulator
 import Testing
@@ -27,15 +27,14 @@ struct ResponseMemoryTests {
         ])
     func noRoom(sources: [AnswerSource], room: Int, expected: String) async throws {
         let apple = try TestServer(reply: .respond(body: Self.response(padding: 100_000)))
-        try await Proxy.serving(bodies: Self.limits(responses: room)) { settings, app in
+        try await Proxy.serving(with: .init(bodies: Self.limits(responses: room))) { settings, app in
             settings.verifyReceipt.production = apple.url()
             app.answer = sources
             app.staleSubscription = .answer
         } _: { proxy in
             for _ in 0..<2 {
-                let answer = try await proxy.send(RawConnection.post("/verifyReceipt", proxy.question(), ["Host: a"]))
-                let status = try JSONValue(reading: answer?.body ?? [])["status"]?.integer
-                #expect("\(status ?? -1) \(answer?.header("Receipt-Bridge-Source") ?? "")" == expected)
+                let answer = try await proxy.verify()
+                #expect("\(answer.verdict ?? -1) \(answer.header("Receipt-Bridge-Source") ?? "")" == expected)
             }
             if sources.contains(.apple) { #expect(apple.counts.requests == 2) }
             let warnings = proxy.log.all.count { $0.contains("memory for responses exhausted") }
@@ -50,7 +49,7 @@ struct ResponseMemoryTests {
     func slowClient() async throws {
         let response = Self.response(padding: 2 << 20)
         let apple = try TestServer(reply: .respond(body: response))
-        try await Proxy.serving(bodies: Self.limits(responses: 8 << 20)) { settings, app in
+        try await Proxy.serving(with: .init(bodies: Self.limits(responses: 8 << 20))) { settings, app in
             settings.verifyReceipt.production = apple.url()
             app.answer = [.apple]
         } _: { proxy in

@@ -12,50 +12,21 @@ extension ServerTests {
     func keepAlive() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
-            let connections: [(String, [String])] = [
-                ("HTTP/1.1", []), ("HTTP/1.1", ["Connection: keep-alive"]), ("HTTP/1.0", ["Connection: keep-alive"]),
-                ("HTTP/1.0", ["Connection: Keep-Alive"]),
-            ]
-            for (version, headers) in connections {
+            for (version, headers, requests) in [
+                ("HTTP/1.1", [], 3), ("HTTP/1.1", ["Connection: keep-alive"], 3),
+                ("HTTP/1.0", ["Connection: keep-alive"], 3), ("HTTP/1.0", ["Connection: Keep-Alive"], 3),
+                ("HTTP/1.1", ["Connection: close"], 1), ("HTTP/1.0", [], 1), ("HTTP/1.0", ["Connection: close"], 1),
+            ] as [(String, [String], Int)] {
                 let connection = try proxy.connect()
-                for _ in 0..<3 {
-                    try await connection.send(
-                        RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers, version: version))
-                    let answer = try await connection.answer()
-                    #expect(try status(answer) == 0)
-                    if version == "HTTP/1.0" { #expect(answer?.header("Connection")?.lowercased() == "keep-alive") }
+                let request = RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers, version: version)
+                for _ in 0..<requests {
+                    let answer = try await connection.ask(request)
+                    #expect(answer.verdict == 0)
+                    let expected = requests == 1 ? "close" : version == "HTTP/1.0" ? "keep-alive" : nil
+                    #expect(answer.header("Connection")?.lowercased() == expected)
                 }
+                if requests == 1 { #expect(try await connection.isAtEnd(), "\(version) \(headers)") }
             }
-            for (version, headers) in [
-                ("HTTP/1.1", ["Connection: close"]), ("HTTP/1.0", []), ("HTTP/1.0", ["Connection: close"]),
-            ] {
-                let connection = try proxy.connect()
-                try await connection.send(
-                    RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers, version: version))
-                let answer = try await connection.answer()
-                #expect(try status(answer) == 0)
-                #expect(answer?.header("Connection")?.lowercased() == "close")
-                #expect(try await connection.isAtEnd(), "\(version) \(headers)")
-            }
-        }
-    }
-
-    // T20
-    @Test("Pipelined requests are answered in order, also if the last one closes the connection")
-    func pipelining() async throws {
-        try await Proxy.serving { proxy in
-            proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
-            let connection = try proxy.connect()
-            try await connection.send(
-                post("/verifyReceipt", try proxy.question())
-                    + Array("GET /verifyReceipt HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
-                    + Array("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
-                    + post("/sandbox/verifyReceipt", try proxy.question(), host: "a", ["Connection: close"]))
-            #expect(try status(try await connection.answer()) == 0)
-            #expect(try await connection.answer()?.text == #"{"status":21000}"#)
-            #expect(try await connection.answer()?.status == 404)
-            #expect(try status(try await connection.answer()) == 21008)
-            #expect(try await connection.isAtEnd())
         }
     }
 
@@ -70,17 +41,16 @@ extension ServerTests {
             ] {
                 let connection = try proxy.connect()
                 try await connection.send("POST \(target) HTTP/1.1\r\n\(hosts)\r\nContent-Length: 2\r\n\r\n{}")
-                let answer = try #require(try await connection.answer())
-                #expect(answer.status == 400 && answer.text.contains(#""code":"severalHosts""#), "\(answer.text)")
+                #expect(try await connection.answer()?.problem == "400 severalHosts")
                 #expect(try await connection.isAtEnd())
             }
-            #expect(try status(try await proxy.send(post("/verifyReceipt", try proxy.question()))) == 0)
+            #expect(try await proxy.verify().verdict == 0)
             for (target, host) in [
                 ("http://Proxy.example", "proxy.example"), ("http://a:80", "a"), ("https://a", "a:443"),
                 ("http://user@a:8080", "a:8080"), ("http://a", ""),
             ] {
                 let whole = post("\(target)/verifyReceipt", try proxy.question(), host: host)
-                #expect(try status(try await proxy.send(whole)) == 0, "\(target) \(host)")
+                #expect(try await proxy.send(whole).verdict == 0, "\(target) \(host)")
             }
         }
     }
@@ -94,8 +64,7 @@ extension ServerTests {
                 try await connection.send(
                     "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \(codings)\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
                 )
-                let answer = try #require(try await connection.answer())
-                #expect(answer.status == 501 && answer.text.contains(#""code":"transferCoding""#), "\(answer.text)")
+                #expect(try await connection.answer()?.problem == "501 transferCoding")
                 #expect(try await connection.isAtEnd())
             }
         }
@@ -104,32 +73,23 @@ extension ServerTests {
     // T21
     @Test("A client that half-closes during the upstream request gets 21005, not the status of another source")
     func halfClosed() async throws {
-        try await Proxy.serving { _, app in
-            app.answer = [.apple, .receipt]
-        } _: { proxy in
-            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 600_000))
-            let connection = try proxy.connect()
-            try await connection.send(post("/verifyReceipt", try proxy.question()))
-            #expect(await eventually { proxy.store.requests.total == 1 })
-            connection.closeSending()
-            let answer = try #require(try await connection.answer())
-            #expect(answer.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
-            #expect(answer.header("Receipt-Bridge-Source") == "apple")
-        }
-        // The Server API does not know the customer, so the response from the receipt is the fallback if no other
-        // source responds.
-        try await Proxy.serving { _, app in
-            app.answer = [.api, .apple]
-        } _: { proxy in
-            proxy.store.faults.add(
-                SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
-            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 600_000))
-            let connection = try proxy.connect()
-            try await connection.send(post("/verifyReceipt", try proxy.question()))
-            #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })
-            connection.closeSending()
-            let answer = try #require(try await connection.answer())
-            #expect(answer.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
+        // In the second case the Server API does not know the customer, so that the response from the receipt is the
+        // fallback if no other source responds.
+        for sources in [[AnswerSource.apple, .receipt], [.api, .apple]] {
+            try await Proxy.serving { _, app in
+                app.answer = sources
+            } _: { proxy in
+                proxy.store.faults.add(
+                    SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
+                proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 600_000))
+                let connection = try proxy.connect()
+                try await connection.send(post("/verifyReceipt", try proxy.question()))
+                #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })
+                connection.closeSending()
+                let answer = try #require(try await connection.answer())
+                #expect(answer.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
+                if sources[0] == .apple { #expect(answer.header("Receipt-Bridge-Source") == "apple") }
+            }
         }
     }
 
@@ -146,7 +106,7 @@ extension ServerTests {
                 try await connection.send(head(body.count))
                 #expect(try await connection.answer()?.status == 100)
                 try await connection.send(body)
-                #expect(try status(try await connection.answer()) == 0)
+                #expect(try await connection.answer()?.verdict == 0)
             }
             try await connection.send(head(3_145_729))
             try await expectTooLarge(connection)
@@ -160,40 +120,15 @@ extension ServerTests {
                 proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
                 let waiting = try proxy.connect()
                 try await waiting.send(post("/verifyReceipt", body) + Array(head(length).utf8))
-                #expect(try status(try await waiting.answer()) == 0)
+                #expect(try await waiting.answer()?.verdict == 0)
                 if length == body.count {
                     #expect(try await waiting.answer()?.status == 100)
                     try await waiting.send(body)
-                    #expect(try status(try await waiting.answer()) == 0)
+                    #expect(try await waiting.answer()?.verdict == 0)
                 } else {
                     try await expectTooLarge(waiting)
                 }
             }
-        }
-    }
-
-    // T20
-    @Test(
-        "Invalid or ambiguous HTTP closes the connection",
-        arguments: Named.list([
-            "nonsense\r\n\r\n", "POST /verifyReceipt HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-            "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}{}{}",
-            "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 100_000) + "\r\n\r\n",
-            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        ]))
-    func notHTTP(text: Named<String>) async throws {
-        try await Proxy.serving { proxy in
-            let connection = try proxy.connect()
-            try? await connection.send(text.value)
-            var answers: [Int] = []
-            do {
-                while let answer = try await connection.answer() { answers.append(answer.status) }
-            } catch is RawConnection.Failure {}
-            #expect(answers.allSatisfy { $0 >= 400 }, "\(answers)")
-            #expect(proxy.store.requests.total == 0)
-            #expect(try status(try await proxy.send(post("/verifyReceipt", try proxy.question()))) == 0)
         }
     }
 }

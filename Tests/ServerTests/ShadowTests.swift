@@ -9,27 +9,26 @@ import ReceiptBridgeTestSupport
 
 @Suite("Background comparison")
 struct ShadowTests {
-    private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
-        let connection = try RawConnection(port: port)
-        let head = ["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]
-        try await connection.send(Array(head.joined(separator: "\r\n").utf8))
-        return try #require(try await connection.answer())
-    }
-
     /// Posts a receipt of each customer of the simulator.
     private func postAll(_ proxy: Proxy) async throws -> Int {
-        var posted = 0
-        for receipt in proxy.store.receipts {
-            let body = Question.body(receipt.base64, password: Proxy.secret)
-            let answer = try #require(try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"])))
-            #expect(answer.status == 200)
-            posted += 1
-        }
-        return posted
+        for receipt in proxy.store.receipts { #expect(try await proxy.verify(receipt.question).status == 200) }
+        return proxy.store.receipts.count
     }
 
-    private func report(_ proxy: Proxy, _ query: String = "format=json") async throws -> JSONValue {
-        try JSONValue(reading: try await get("/comparisons?\(query)", from: proxy.operationsPort).body)
+    private func report(_ proxy: Proxy) async throws -> JSONValue {
+        try await proxy.operations("/comparisons?format=json").json
+    }
+
+    /// Compares responses of `apple` with `api`, with a store in this folder.
+    private static func comparing(
+        in folder: TemporaryFolder
+    ) -> (inout ProxyConfiguration, inout AppConfiguration) -> Void {
+        { settings, app in
+            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }
     }
 
     private func sum(_ report: JSONValue, _ key: String) -> Int64 {
@@ -62,12 +61,12 @@ struct ShadowTests {
             let posted = try await postAll(proxy)
             let report = try await report(proxy, of: posted)
             #expect(sum(report, "compared") == posted && sum(report, "equal") == posted, "\(report)")
-            let page = try await get("/comparisons", from: proxy.operationsPort)
+            let page = try await proxy.operations("/comparisons")
             #expect(page.header("Content-Type") == "text/html; charset=utf-8")
             #expect(page.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
             #expect(page.header("Content-Security-Policy")?.hasSuffix("; frame-ancestors 'none'") == true)
             #expect(page.header("X-Content-Type-Options") == "nosniff")
-            let text = String(decoding: page.body, as: UTF8.self)
+            let text = page.text
             #expect(text.contains("would get the same answer"))
             for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }
             #expect(!text.contains(Proxy.secret))
@@ -84,15 +83,11 @@ struct ShadowTests {
     @Test("Differences are stored and survive a restart")
     func remembered() async throws {
         let folder = try TemporaryFolder()
-        func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
-            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
-            app.answer = [.apple, .receipt]
-            app.shadow = .api
-        }
+        let configure = Self.comparing(in: folder)
         let answer = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.other","in_app":[]}}"#
         try await Proxy.serving(configure) { proxy in
             proxy.store.faults.add(.init(.body(answer)))
-            _ = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            _ = try await proxy.verify()
             let report = try await report(proxy, of: 1)
             #expect(sum(report, "equal") == 0 && sum(report, "compared") == 1)
         }
@@ -109,12 +104,7 @@ struct ShadowTests {
     @Test("330 requests with one receipt count as one customer, also after a restart")
     func oneCustomer() async throws {
         let folder = try TemporaryFolder()
-        func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
-            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
-            app.appAppleId = SimulatedApp.first.appAppleId
-            app.answer = [.apple, .receipt]
-            app.shadow = .api
-        }
+        let configure = Self.comparing(in: folder)
         try await Proxy.serving(configure) { proxy in
             let body = try proxy.question()
             let connection = try proxy.connect()
@@ -132,7 +122,7 @@ struct ShadowTests {
                     "Do not switch yet: com.example.app, Production. Too early to tell: 1 of 300 customers") == true)
         }
         try await Proxy.serving(configure) { proxy in
-            _ = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            _ = try await proxy.verify()
             let app = try #require(try await report(proxy, of: 331)["apps"]?.elements?.first)
             #expect(app["compared"]?.integer == 331 && app["customers"]?.integer == 1, "\(app)")
         }
@@ -160,7 +150,7 @@ struct ShadowTests {
             proxy.store.faults.add(.init(.body(#"{"status":0,"environment":"Production","receipt":{"in_app":[]}}"#)))
             let receipt = try #require(proxy.store.receipts.first).base64.replacing("+", with: "%2B")
             let form = Array("receipt-data=\(receipt)&password=\(Proxy.secret)".utf8)
-            _ = try await proxy.send(RawConnection.post("/verifyReceipt", form, ["Host: a"]))
+            _ = try await proxy.verify(form)
             let report = try await report(proxy, of: 1)
             let examples = (report["differences"]?.elements ?? []).flatMap { $0["examples"]?.elements ?? [] }
             #expect(!examples.isEmpty && examples.allSatisfy { $0["receipt"]?.text?.count == 64 }, "\(report)")
@@ -187,7 +177,7 @@ struct ShadowTests {
         let silent = try TestServer(reply: .never)
         defer { silent.stop() }
         try await Proxy.serving(
-            comparisons: 20,
+            with: .init(comparisons: 20),
             { settings, app in
                 settings.deadline = .seconds(600)
                 settings.serverAPI.production = silent.url("/production")
@@ -198,8 +188,8 @@ struct ShadowTests {
         ) { proxy in
             let body = try proxy.question()
             for _ in 0..<100 {
-                let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
-                #expect(answer?.status == 200 && answer?.header("Receipt-Bridge-Source") == "apple")
+                let answer = try await proxy.verify(body)
+                #expect(answer.status == 200 && answer.header("Receipt-Bridge-Source") == "apple")
             }
             // Eight comparisons run, another waits for one of them to end, and 20 are queued. On a busy machine the
             // queue may be full before the first ones run.
@@ -210,31 +200,25 @@ struct ShadowTests {
         }
     }
 
-    @Test("A sampling of 0 compares nothing, the page needs a configured comparison, and the public listener a token")
+    @Test("A sampling of 0 compares nothing, and the page needs a comparison and a valid query")
     func gates() async throws {
-        try await Proxy.serving({ settings, app in
-            settings.tokens = [Redacted("a token of the operators")]
+        try await Proxy.serving({ _, app in
             app.shadow = .api
             app.answer = [.apple]
             app.shadowSampling = 0
         }) { proxy in
             _ = try await postAll(proxy)
-            let page = try await get(
-                "/comparisons", from: proxy.operationsPort, ["Authorization: Bearer a token of the operators"])
-            #expect(page.status == 404 && String(decoding: page.body, as: UTF8.self).contains("noShadow"))
-            #expect(try await get("/comparisons", from: proxy.port).status == 404)
-            let admitted = try await get(
-                "/comparisons", from: proxy.port, ["Authorization: Bearer a token of the operators"])
-            #expect(String(decoding: admitted.body, as: UTF8.self).contains("noShadow"))
+            let page = try await proxy.operations("/comparisons")
+            #expect(page.problem == "404 noShadow")
         }
         try await Proxy.serving({ _, app in
             app.shadow = .api
             app.answer = [.apple]
         }) { proxy in
             for query in ["format=pdf", "days=0", "days=91", "days=x"] {
-                #expect(try await get("/comparisons?\(query)", from: proxy.operationsPort).status == 400)
+                #expect(try await proxy.operations("/comparisons?\(query)").status == 400)
             }
-            let markdown = try await get("/comparisons?format=md&days=7", from: proxy.operationsPort)
+            let markdown = try await proxy.operations("/comparisons?format=md&days=7")
             #expect(markdown.status == 200 && markdown.header("Content-Type") == "text/markdown; charset=utf-8")
         }
     }
@@ -248,21 +232,9 @@ struct ShadowTests {
             app.cacheSeconds = 0
             app.shadow = .api
         }) { proxy in
-            func ask() async throws {
-                let answer = try await proxy.send(
-                    RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
-                #expect(answer?.status == 200)
-            }
-            /// Returns the samples of background comparison, without `receipt_bridge_shadow_`, as soon as they are as
-            /// expected or after a timeout.
-            func samples(until expectedSamples: [String: Double]) async throws -> [String: Double] {
-                let prefix = "receipt_bridge_shadow_"
-                return try await lastValue(until: { $0 == expectedSamples }) {
-                    let metrics = try await proxy.metrics()
-                    return Dictionary(
-                        uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
-                            .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
-                }
+            func ask() async throws { #expect(try await proxy.verify().status == 200) }
+            func samples(until expected: [String: Double]) async throws -> [String: Double] {
+                try await proxy.samples("receipt_bridge_shadow_", until: expected)
             }
             let app = #"app="com.example.app""#
             let different = #"comparisons_total{\#(app),outcome="different"}"#

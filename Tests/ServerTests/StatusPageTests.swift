@@ -11,13 +11,9 @@ import ReceiptBridgeTestSupport
 @Suite("The status page")
 struct StatusPageTests {
     private func page(_ proxy: Proxy) async throws -> (ReportDocument, RawConnection.Answer) {
-        let answer = try #require(try await proxy.operations("/"))
+        let answer = try await proxy.operations("/")
         #expect(answer.status == 200, "\(answer.text)")
         return (try ReportDocument(answer.body), answer)
-    }
-
-    private func post(_ proxy: Proxy, _ body: [UInt8]) async throws {
-        _ = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
     }
 
     @Test("The page is well-formed, loads nothing, and has one script that may ask this server only")
@@ -49,14 +45,12 @@ struct StatusPageTests {
 
     @Test("The page shows responses by status and source for each app, and outcomes of upstream requests")
     func contents() async throws {
-        let folder = try TemporaryFolder()
-        try await Proxy.serving({ settings, app in
-            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
-            (app.answer, app.shadow) = ([.api, .receipt], .apple)
-        }) { proxy in
-            try await post(proxy, try proxy.question())
-            try await post(proxy, try proxy.question(.activeSubscription, .sandbox))
-            try await post(proxy, Array("{}".utf8))
+        try await Proxy.serving(
+            with: .init(hasStore: true), { ($1.answer, $1.shadow) = ([.api, .receipt], .apple) }
+        ) { proxy in
+            _ = try await proxy.verify()
+            _ = try await proxy.verify(proxy.question(.activeSubscription, .sandbox))
+            _ = try await proxy.verify(Array("{}".utf8))
             let (page, answer) = try await page(proxy)
             #expect(page.all("h1").map(\.text) == ["Ready"])
             let rows = page.all("tr").map(\.text)
@@ -97,7 +91,7 @@ struct StatusPageTests {
     @Test("With many apps the page shows totals and apps that need attention, and collapses the others")
     func manyApps() async throws {
         try await many { proxy in
-            try await post(proxy, try proxy.question())
+            _ = try await proxy.verify()
             let (page, _) = try await page(proxy)
             #expect(
                 page.all("p").map(\.text).contains(
@@ -122,7 +116,7 @@ struct StatusPageTests {
     @Test("Tables become cards or lists on a narrow screen, with a label for each cell")
     func narrow() async throws {
         try await many { proxy in
-            try await post(proxy, try proxy.question())
+            _ = try await proxy.verify()
             let (page, _) = try await page(proxy)
             let styles = Set(page.all("table").map { $0.attributes["class"] ?? "none" })
             #expect(styles == ["cards", "cards narrow", "facts"])
@@ -144,10 +138,10 @@ struct StatusPageTests {
         try await many { proxy in
             for kind in CustomerKind.allCases {
                 for environment in AppStoreEnvironment.allCases {
-                    if let body = try? proxy.question(kind, environment) { try await post(proxy, body) }
+                    if let body = try? proxy.question(kind, environment) { _ = try await proxy.verify(body) }
                 }
             }
-            try await post(proxy, Array("{}".utf8))
+            _ = try await proxy.verify(Array("{}".utf8))
             let (_, answer) = try await page(proxy)
             try Data(answer.body).write(to: URL(filePath: folder).appending(path: "status.html"))
         }
@@ -169,7 +163,7 @@ struct StatusPageTests {
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
         }) { proxy in
             let question = try proxy.question()
-            try await concurrently(0..<4) { _ in try await post(proxy, question) }
+            try await concurrently(0..<4) { _ in _ = try await proxy.verify(question) }
             let (page, _) = try await page(proxy)
             let codes = page.all("section").first { $0.attributes["class"] == "warnings" }?.text ?? ""
             #expect(codes.contains("storeNotOpen") && codes.contains("upstreamFailing"))
@@ -181,28 +175,13 @@ struct StatusPageTests {
     func misspelt() async throws {
         try await Proxy.serving({ $1.bundleId = BundleIdentifier(rawValue: "com.exmaple.app") }) { proxy in
             #expect(!(try await page(proxy)).1.text.contains("appNotConfigured"))
-            for _ in 0..<2 { try await post(proxy, try proxy.question()) }
+            for _ in 0..<2 { _ = try await proxy.verify() }
             let warnings = try await page(proxy).0.all("section").first { $0.attributes["class"] == "warnings" }?.text
             #expect(
                 warnings?.contains(
                     "2 receipts of an app that is not configured, the last one within this hour: com.example.app is not "
                         + "configured (configured: com.exmaple.app). Did you mean com.example.app instead of "
                         + "com.exmaple.app?") == true, "\(warnings ?? "")")
-        }
-    }
-
-    @Test("The public listener requires a token for the page")
-    func doors() async throws {
-        try await Proxy.serving { proxy in
-            let inPublic = try await proxy.get("/", from: proxy.port)
-            #expect(inPublic?.status == 404)
-        }
-        try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
-            let withoutToken = try await proxy.get("/", from: proxy.port)
-            #expect(withoutToken?.status == 404)
-            let bearer = ["Authorization: Bearer Zm9ydHktdHdv"]
-            let withToken = try await proxy.get("/", from: proxy.port, bearer)
-            #expect(withToken?.status == 200)
         }
     }
 }

@@ -1,34 +1,36 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCryptography
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("App Receipt encoder")
 struct AppReceiptEncoderTests {
     private func content() -> AppReceiptContent {
         AppReceiptContent(
-            environment: .production, bundleId: "com.example.app", creationDate: Shared.noon,
+            environment: .production, bundleId: "com.example.app", creationDate: SharedSimulator.noon,
             purchases: [
                 AppReceiptPurchase(
-                    productId: "com.example.app.unlock", transactionId: "500000000000001", purchaseDate: Shared.noon,
+                    productId: "com.example.app.unlock", transactionId: "500000000000001",
+                    purchaseDate: SharedSimulator.noon,
                     productType: 0)
             ])
     }
 
     /// Runs `openssl cms -verify` with one trusted root, at the time of signing.
     private func verify(_ receipt: [UInt8], root: [UInt8]) throws -> (status: Int32, output: [UInt8], errors: String) {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("receipt.der", receipt)
         let file = try scratch.writeCertificates("root.pem", [root])
         return try scratch.openssl(
             "cms", "-verify", "-binary", "-inform", "DER", "-in", "receipt.der", "-purpose", "any", "-CAfile", file,
-            "-no-CApath", "-x509_strict", "-attime", String(Shared.noon.seconds))
+            "-no-CApath", "-x509_strict", "-attime", String(SharedSimulator.noon.seconds))
     }
 
     @Test(
         "An App Receipt verifies with openssl, which returns its payload", arguments: [DigestAlgorithm.sha1, .sha256])
     func verifies(digest: DigestAlgorithm) throws {
-        let pki = try Shared.pki
+        let pki = try SharedSimulator.pki
         var encoder = AppReceiptEncoder(signer: pki.receiptSigner)
         encoder.options.digest = digest
         let verdict = try verify(try encoder.encode(content()), root: pki.root.certificate)
@@ -38,7 +40,7 @@ struct AppReceiptEncoderTests {
 
     @Test("An App Receipt in BER with its content in chunks verifies with openssl", arguments: [nil, 100])
     func indefinite(chunk: Int?) throws {
-        let pki = try Shared.pki
+        let pki = try SharedSimulator.pki
         var encoder = AppReceiptEncoder(signer: pki.receiptSigner)
         encoder.options.indefiniteLength = true
         encoder.options.chunkSize = chunk
@@ -51,7 +53,7 @@ struct AppReceiptEncoderTests {
 
     @Test("An App Receipt does not verify if another payload was signed or the signature is empty")
     func broken() throws {
-        let pki = try Shared.pki
+        let pki = try SharedSimulator.pki
         var swapped = AppReceiptEncoder(signer: pki.receiptSigner)
         swapped.options.swappedPayload = [0x31, 0x00]
         #expect(try verify(try swapped.encode(content()), root: pki.root.certificate).status != 0)
@@ -67,9 +69,9 @@ struct AppReceiptEncoderTests {
         "An App Receipt does not verify below another root, by an expired signer, or below an issuer that is not a CA"
     )
     func foreign() throws {
-        let pki = try Shared.pki
+        let pki = try SharedSimulator.pki
         let signers = [
-            try Shared.foreign.receiptSigner, try pki.expiredSigner(), try pki.signerBelowNonAuthority(),
+            try SharedSimulator.foreign.receiptSigner, try pki.expiredSigner(), try pki.signerBelowNonAuthority(),
             try TestPKI.xcodeSigner(),
         ]
         for signer in signers {
@@ -84,7 +86,7 @@ struct AppReceiptEncoderTests {
         content.purchases += (2...40).map {
             AppReceiptPurchase(
                 productId: "com.example.app.\($0 % 7)", transactionId: "5000000000000\(10 + $0)",
-                purchaseDate: Shared.noon, productType: 3, expiresDate: Shared.noon)
+                purchaseDate: SharedSimulator.noon, productType: 3, expiresDate: SharedSimulator.noon)
         }
         let payload = content.payload()
         let places = content.purchasesInBlobOrder.map {
@@ -100,9 +102,9 @@ struct AppReceiptEncoderTests {
         content.purchases = (0..<10_000).map {
             AppReceiptPurchase(
                 productId: "com.example.app.coins100", transactionId: String(500_000_000_000_000 + $0),
-                purchaseDate: Shared.noon, productType: 1)
+                purchaseDate: SharedSimulator.noon, productType: 1)
         }
-        #expect(try AppReceiptEncoder(signer: Shared.pki.receiptSigner).encode(content).count > 3_000_000)
+        #expect(try AppReceiptEncoder(signer: SharedSimulator.pki.receiptSigner).encode(content).count > 3_000_000)
     }
 }
 
@@ -124,7 +126,7 @@ struct DEREncoderTests {
                 == [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
         #expect(DEREncoder.octetString(Array(repeating: 1, count: 200)).prefix(3) == [0x04, 0x81, 200])
         #expect(DEREncoder.octetString(Array(repeating: 1, count: 300)).prefix(4) == [0x04, 0x82, 1, 44])
-        #expect(String(decoding: DEREncoder.time(Shared.noon), as: UTF8.self) == "\u{17}\u{0D}261121120000Z")
+        #expect(String(decoding: DEREncoder.time(SharedSimulator.noon), as: UTF8.self) == "\u{17}\u{0D}261121120000Z")
         let late = DEREncoder.time(Timestamp(seconds: 4_102_444_800))
         #expect(String(decoding: late, as: UTF8.self) == "\u{18}\u{0F}21000101000000Z")
         #expect(DEREncoder.set([[2, 1, 5], [2, 1, 3]]) == [0x31, 6, 2, 1, 3, 2, 1, 5])
@@ -137,7 +139,7 @@ struct DEREncoderTests {
         #expect(summer.losAngelesText == "2023-08-14 00:50:46 America/Los_Angeles")
         #expect(Timestamp(seconds: 1_375_340_400).rfc3339 == "2013-08-01T07:00:00Z")
         #expect(Timestamp(seconds: 1_770_091_506).losAngelesText == "2026-02-02 20:05:06 America/Los_Angeles")
-        #expect(Timestamp(iso8601: "2026-11-21T12:00:00Z") == Shared.noon)
+        #expect(Timestamp(iso8601: "2026-11-21T12:00:00Z") == SharedSimulator.noon)
         #expect(Timestamp(iso8601: "yesterday") == nil)
     }
 }

@@ -37,15 +37,15 @@ struct AppleLibraryTests {
         .enabled(if: python != nil, "needs PyPI: make test-clients"), .timeLimit(.minutes(3)))
     func client() async throws {
         let python = try #require(Self.python)
-        let scratch = try Scratch()
-        let directory = try StateDirectory(scratch.path)
-        let store = try directory.open(seed: 4, customers: 100, clock: .real, newKeys: Shared.pki)
+        let scratch = try TemporaryFolder()
+        let directory = try StateDirectory(scratch.url.path)
+        let store = try directory.open(seed: 4, customers: 100, clock: .real, newKeys: SharedSimulator.pki)
         let port = try await store.start()
         try directory.write(store, host: "127.0.0.1", port: port)
         let result = await run(
             python, "\(Self.root)/Tests/Scripts/check/clients/server_api.py", "--simulator", "http://127.0.0.1:\(port)",
             "--state",
-            scratch.path)
+            scratch.url.path)
         await store.stop()
         #expect(result?.status == 0, "\(result?.output ?? "")")
     }

@@ -8,7 +8,7 @@ import Testing
 struct DeliveryTests {
     @Test("In version 2, every notification arrives once as a JWS with two signed records dated like the event")
     func secondVersion() async throws {
-        let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
+        let (store, receiver) = (try SharedSimulator.store(customers: 40), try TestServer(reply: .respond()))
         try store.notify(receiver)
         try await store.delivering {
             let sent = store.simulate(TestSize.pick(debug: 80, release: 200), seed: 3).flatMap(\.notifications)
@@ -27,7 +27,7 @@ struct DeliveryTests {
                 #expect(data["environment"]?.text == notification.environment.rawValue)
                 #expect((data["appAppleId"] == nil) == (notification.environment == .sandbox))
                 #expect(data["bundleVersion"]?.text == "42")
-                let transaction = try ServerAPICaller.payload(try #require(data["signedTransactionInfo"]))
+                let transaction = try decoded(data["signedTransactionInfo"])
                 #expect(transaction["signedDate"] == payload["signedDate"])
                 #expect(transaction["transactionId"]?.text == notification.transaction?.transactionId)
                 #expect((data["signedRenewalInfo"] == nil) == (notification.renewal == nil))
@@ -41,7 +41,7 @@ struct DeliveryTests {
 
     @Test("In production, version 2 is retried five times, and notifications without a success are listed as failures")
     func retries() async throws {
-        let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: 503) })
+        let (store, receiver) = (try SharedSimulator.store(customers: 40), try TestServer(reply: .respond(status: 503)))
         try store.notify(receiver)
         store.outbox.setSpeed(36_000_000)
         let production = try store.customer(.activeSubscription)
@@ -53,14 +53,13 @@ struct DeliveryTests {
         #expect(store.notifications.all.map(\.attempts.count) == [6, 1])
         #expect(receiver.documents.count == 7)
         #expect(store.outbox.counts.failed == 2)
-        let caller = ServerAPICaller(store: store)
-        let failed = try #require(try caller.notificationItems(onlyFailures: true).first)
+        let failed = try #require(try store.notificationItems(onlyFailures: true).first)
         let attempts = try #require(failed["sendAttempts"]?.elements)
         #expect(attempts.count == 6)
         #expect(attempts.allSatisfy { $0["sendAttemptResult"]?.text == "UNSUCCESSFUL_HTTP_RESPONSE_CODE" })
         let dates = attempts.compactMap { $0["attemptDate"]?.integer }
         #expect(dates == Set(dates).sorted())
-        #expect(try caller.notificationItems(onlyFailures: true, in: .sandbox).count == 1)
+        #expect(try store.notificationItems(onlyFailures: true, in: .sandbox).count == 1)
         // All attempts are about the same event.
         #expect(Set(try receiver.payloads().map { $0["notificationUUID"]?.text }).count == 2)
     }
@@ -70,7 +69,7 @@ struct DeliveryTests {
         arguments: [Reply.respond(status: 500), .hangUp, .raw("nonsense\r\n")])
     func recovery(first: Reply) async throws {
         let (store, receiver) = (
-            try Shared.store(customers: 40), try Receiver { $0 == 0 ? first : .respond(status: 204) }
+            try SharedSimulator.store(customers: 40), try TestServer { $0.index == 0 ? first : .respond(status: 204) }
         )
         try store.notify(receiver)
         store.outbox.setSpeed(3_600_000)
@@ -80,14 +79,15 @@ struct DeliveryTests {
         #expect(attempts.last?.result == .success)
         #expect(attempts.first?.result != .success)
         #expect(store.outbox.counts.delivered == 1)
-        let caller = ServerAPICaller(store: store)
-        #expect(try caller.notificationItems(onlyFailures: true).isEmpty)
-        #expect(try caller.notificationItems().count == 1)
+        #expect(try store.notificationItems(onlyFailures: true).isEmpty)
+        #expect(try store.notificationItems().count == 1)
     }
 
     @Test("A status that is neither success nor error is not retried; a refused connection is", arguments: [302, 0])
     func unreachable(status: Int) async throws {
-        let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: status) })
+        let (store, receiver) = (
+            try SharedSimulator.store(customers: 40), try TestServer(reply: .respond(status: status))
+        )
         let unreachable = try #require(NotificationTarget("http://127.0.0.1:9"))
         store.outbox.targets.set(status == 0 ? unreachable : try receiver.target())
         store.outbox.setSpeed(36_000_000)
@@ -98,7 +98,9 @@ struct DeliveryTests {
 
     @Test("A response that takes longer than the timeout counts as none and is retried")
     func timeout() async throws {
-        let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
+        let (store, receiver) = (
+            try SharedSimulator.store(customers: 40), try TestServer { $0.index == 0 ? .never : .respond() }
+        )
         var target = try receiver.target()
         target.timeout = .milliseconds(400)
         store.outbox.targets.set(target)
@@ -127,7 +129,7 @@ struct DeliveryTests {
     func deliveryFaults() async throws {
         let count = TestSize.pick(debug: 100, release: 300)
         func run() async throws -> (arrived: [String], counts: DeliveryCounts, sent: [String]) {
-            let (store, receiver) = (try Shared.store(customers: 84), try Receiver())
+            let (store, receiver) = (try SharedSimulator.store(customers: 84), try TestServer(reply: .respond()))
             try store.notify(receiver)
             var options = DeliveryOptions()
             (options.lost, options.doubled, options.shuffled) = (0.2, 0.2, 0.2)
@@ -137,8 +139,8 @@ struct DeliveryTests {
                 sent = store.simulate(count, seed: 9, options).flatMap(\.notifications).map(\.uuid)
             }
             let missed =
-                try ServerAPICaller(store: store).notificationItems(onlyFailures: true).count
-                + ServerAPICaller(store: store).notificationItems(onlyFailures: true, in: .sandbox).count
+                try store.notificationItems(onlyFailures: true).count
+                + store.notificationItems(onlyFailures: true, in: .sandbox).count
             #expect(missed == store.outbox.counts.lost)
             return (try receiver.payloads().compactMap { $0["notificationUUID"]?.text }, store.outbox.counts, sent)
         }
@@ -171,54 +173,41 @@ struct DeliveryTests {
 
     @Test("Each environment has its own target, and an environment without a target receives nothing")
     func environments() async throws {
-        let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
+        let (store, receiver) = (try SharedSimulator.store(customers: 40), try TestServer(reply: .respond()))
         try store.notify(receiver, in: .sandbox)
-        let caller = ServerAPICaller(store: store)
-        #expect(try caller.code("v1/notifications/test", method: "POST") == 4_040_007)
+        #expect(try store.code("v1/notifications/test", method: "POST") == 4_040_007)
         try await store.delivering { store.simulate(100, seed: 1) }
         let payloads = try receiver.payloads()
         #expect(!payloads.isEmpty)
         #expect(payloads.allSatisfy { $0["data"]?["environment"]?.text == "Sandbox" })
-        #expect(try caller.notificationItems().isEmpty)
+        #expect(try store.notificationItems().isEmpty)
         store.outbox.targets.removeAll()
-        #expect(try caller.code("v1/notifications/test", in: .sandbox, method: "POST") == 4_040_007)
+        #expect(try store.code("v1/notifications/test", in: .sandbox, method: "POST") == 4_040_007)
     }
 
     @Test("A test notification has version 2 whatever version the target has, and its status lists the attempts")
     func tests() async throws {
         for version in [NotificationTarget.Version.first, .second] {
             let (store, receiver) = (
-                try Shared.store(customers: 4), try Receiver { $0 == 0 ? .respond(status: 500) : .respond() }
+                try SharedSimulator.store(customers: 4),
+                try TestServer { $0.index == 0 ? .respond(status: 500) : .respond() }
             )
             try store.notify(receiver, version)
             store.outbox.setSpeed(36_000_000)
-            let caller = ServerAPICaller(store: store)
-            let answer = try #require(try caller.ask("v1/notifications/test", method: "POST").body)
+            let answer = try #require(try store.ask("v1/notifications/test", method: "POST").body)
             let token = try #require(answer["testNotificationToken"]?.text)
             // Not sent yet, because the store does not run.
-            #expect(try caller.code("v1/notifications/test/\(token)") == 4_040_008)
+            #expect(try store.code("v1/notifications/test/\(token)") == 4_040_008)
             try await store.delivering {}
             let payload = try #require(try receiver.payloads().last)
             #expect(payload["notificationType"]?.text == "TEST")
             #expect(keys(payload["data"]) == ["environment", "bundleId", "appAppleId"])
-            let status = try #require(try caller.ask("v1/notifications/test/\(token)").body)
+            let status = try #require(try store.ask("v1/notifications/test/\(token)").body)
             #expect(status["firstSendAttemptResult"]?.text == "UNSUCCESSFUL_HTTP_RESPONSE_CODE")
             #expect(status["sendAttempts"]?.elements?.last?["sendAttemptResult"]?.text == "SUCCESS")
-            let signed = try ServerAPICaller.payload(try #require(status["signedPayload"]))
+            let signed = try decoded(status["signedPayload"])
             #expect(signed["notificationUUID"] == payload["notificationUUID"])
-            #expect(try caller.notificationItems().isEmpty)
+            #expect(try store.notificationItems().isEmpty)
         }
-    }
-
-    @Test("The notifications about many events at once are all signed and delivered")
-    func many() async throws {
-        let count = TestSize.pick(debug: 300, release: 10_000)
-        let store = try SimulatedStore(
-            seed: 7, customers: TestSize.pick(debug: 84, release: 1_000), clock: .real, pki: try Shared.pki)
-        let receiver = try Receiver()
-        try store.notify(receiver)
-        try await store.delivering { store.simulate(count, seed: 1) }
-        #expect(store.outbox.counts.delivered == store.outbox.counts.made)
-        #expect(store.outbox.counts.made >= count && receiver.documents.count == store.outbox.counts.made)
     }
 }

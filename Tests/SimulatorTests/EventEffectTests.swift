@@ -130,8 +130,7 @@ struct EventEffectTests {
 
     @Test("A notification has the state after the event, and all endpoints report the same state", arguments: cases)
     func effect(_ given: Case) throws {
-        let store = try Shared.store(customers: 60)
-        let caller = ServerAPICaller(store: store)
+        let store = try SharedSimulator.store(customers: 60)
         let customer = try store.customer(given.kind)
         for event in given.before { try store.simulate(EventRequest(event, customerId: customer.id)) }
         let outcome = try store.simulate(EventRequest(given.event, customerId: customer.id), seed: 5)
@@ -139,26 +138,25 @@ struct EventEffectTests {
         let notification = try #require(outcome.notifications.first)
         let id = try #require(notification.transaction).transactionId
 
-        let past = try caller.notifications(about: id)
+        let past = try store.sentNotifications(about: id)
         let payload = try #require(past.last)
         #expect(payload["notificationUUID"]?.text == notification.uuid)
         #expect(payload["version"]?.text == "2.0")
-        let signed = try ServerAPICaller.payload(try #require(payload["data"]?["signedTransactionInfo"]))
+        let signed = try decoded(payload["data"]?["signedTransactionInfo"])
         for (key, value) in given.transaction { #expect((signed[key] ?? .null) == value, "\(key)") }
-        let renewal = try payload["data"]?["signedRenewalInfo"].map(ServerAPICaller.payload)
+        let renewal = try payload["data"]?["signedRenewalInfo"].map(decoded)
         for (key, value) in given.renewal { #expect((renewal?[key] ?? .null) == value, "\(key)") }
         if let status = given.status { #expect(payload["data"]?["status"]?.integer == status) }
 
         // The Server API reports the same state now, and does not sign it earlier.
-        let now = try ServerAPICaller.payload(
-            try #require(try caller.ask("v1/transactions/\(id)").body?["signedTransactionInfo"]))
+        let now = try decoded(store.ask("v1/transactions/\(id)").body?["signedTransactionInfo"])
         #expect(now.withoutSignedDate == signed.withoutSignedDate)
         #expect(try #require(now["signedDate"]?.integer) >= (try #require(signed["signedDate"]?.integer)))
         #expect(
-            try caller.history(of: id).rows.last?["transactionId"]?.text == id
+            try store.history(of: id).rows.last?["transactionId"]?.text == id
                 || !given.expected[0].hasPrefix("DID_RENEW"))
         if let renewal, outcome.notifications.count == 1 {
-            let subscriptionState = try caller.subscriptionState(
+            let subscriptionState = try store.subscriptionState(
                 of: try #require(signed["originalTransactionId"]?.text))
             #expect(subscriptionState.renewal.withoutSignedDate == renewal.withoutSignedDate)
             #expect(subscriptionState.status == payload["data"]?["status"])
@@ -174,14 +172,13 @@ struct EventEffectTests {
 
     @Test("A refund of the current period ends the subscription and its renewal; a refund of a past period does not")
     func refunds() throws {
-        let store = try Shared.store(customers: 40)
-        let caller = ServerAPICaller(store: store)
+        let store = try SharedSimulator.store(customers: 40)
         let customer = try store.customer(.longHistory)
         let (old, current) = (customer.transactions[3], try #require(customer.transactions.last))
         let past = try store.simulate(EventRequest(.refund, transactionId: old.transactionId))
         #expect(past.notificationTypes == ["REFUND"])
         #expect(past.notifications[0].transaction?.transactionId == old.transactionId)
-        #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(1))
+        #expect(try store.subscriptionState(of: old.originalTransactionId).status == .number(1))
         #expect(throws: EventFailure.impossible) {
             try store.simulate(EventRequest(.refund, transactionId: old.transactionId))
         }
@@ -189,118 +186,67 @@ struct EventEffectTests {
         #expect(running.notificationTypes == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
         #expect(running.notifications[0].date < running.notifications[1].date)
         #expect(running.notifications.map { $0.renewal?.willRenew } == [true, false])
-        #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(5))
+        #expect(try store.subscriptionState(of: old.originalTransactionId).status == .number(5))
         let refunds = try #require(
-            try caller.ask("v2/refund/lookup/\(old.transactionId)").body?["signedTransactions"]?.elements)
+            try store.ask("v2/refund/lookup/\(old.transactionId)").body?["signedTransactions"]?.elements)
         #expect(
-            try refunds.map { try ServerAPICaller.payload($0)["transactionId"]?.text }
+            try refunds.map { try decoded($0)["transactionId"]?.text }
                 == [old.transactionId, current.transactionId])
         try store.simulate(EventRequest(.refundReversed, transactionId: current.transactionId))
-        #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(1))
-        #expect(try caller.subscriptionState(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
+        #expect(try store.subscriptionState(of: old.originalTransactionId).status == .number(1))
+        #expect(try store.subscriptionState(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
     }
 
     @Test("An upgrade marks the previous period in the history only")
     func upgrades() throws {
-        let store = try Shared.store(customers: 40)
+        let store = try SharedSimulator.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
         let previous = try #require(customer.transactions.last)
         let outcome = try store.simulate(EventRequest(.upgrade, customerId: customer.id))
         #expect(outcome.notifications.map { $0.transaction?.transactionId } != [previous.transactionId])
-        let rows = try ServerAPICaller(store: store).history(of: previous.transactionId).rows
+        let rows = try store.history(of: previous.transactionId).rows
         #expect(rows.first { $0["transactionId"]?.text == previous.transactionId }?["isUpgraded"] == .bool(true))
         #expect(rows.last?["productId"] == Self.yearly)
     }
 
     @Test("verifyReceipt shows a renewal at once, with a new latest receipt that it accepts")
     func verifyReceipt() throws {
-        let store = try Shared.store(customers: 40)
+        let store = try SharedSimulator.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
         let receipt = try #require(store.receipts(of: customer).first)
-        func ask(_ text: String) throws -> JSONValue {
-            let request = JSONValue.object([
-                "receipt-data": .string(text), "password": .string(SimulatedApp.first.sharedSecret),
-            ])
-            return try store.verifyReceipt.answer(body: request.bytes, at: .production)
-        }
-        let before = try ask(receipt.base64)
+        let before = try store.verdict(on: receipt.base64)
         let outcome = try store.simulate(EventRequest(.renew, customerId: customer.id))
-        let after = try ask(receipt.base64)
+        let after = try store.verdict(on: receipt.base64)
         let id = try #require(outcome.notifications.first?.transaction).transactionId
         #expect(after["latest_receipt_info"]?.elements?.first?["transaction_id"]?.text == id)
         #expect(after["latest_receipt"] != before["latest_receipt"])
         #expect(after["receipt"]?["in_app"] == before["receipt"]?["in_app"])
-        let again = try ask(try #require(after["latest_receipt"]?.text))
+        let again = try store.verdict(on: try #require(after["latest_receipt"]?.text))
         #expect(again["receipt"]?["in_app"]?.elements?.contains { $0["transaction_id"]?.text == id } == true)
     }
 
     @Test("Extensions through the Server API are reported by notifications, a mass extension also by its summary")
     func extensions() throws {
-        let store = try Shared.store(customers: 40)
-        let caller = ServerAPICaller(store: store)
+        let store = try SharedSimulator.store(customers: 40)
         let customer = try store.customer(.longHistory)
         let original = try #require(customer.transactions.first).transactionId
-        let body = JSONValue.object([
-            "extendByDays": .number(3), "extendReasonCode": .number(1), "requestIdentifier": .string("r"),
-        ])
-        #expect(try caller.ask("v1/subscriptions/extend/\(original)", method: "PUT", body: body).status == 200)
+        let body = JSONValue(["extendByDays": 3, "extendReasonCode": 1, "requestIdentifier": "r"])
+        #expect(try store.ask("v1/subscriptions/extend/\(original)", method: "PUT", body: body).status == 200)
         #expect(store.notifications.all.map(\.notification.type) == ["RENEWAL_EXTENDED"])
-        let mass = JSONValue.object([
-            "extendByDays": .number(3), "extendReasonCode": .number(1), "productId": Self.yearly,
-            "requestIdentifier": .string("3f0b9f5e-6d1c-4c2a-9a57-1b7a0f6e2d11"),
+        let mass = JSONValue([
+            "extendByDays": 3, "extendReasonCode": 1, "productId": Self.yearly,
+            "requestIdentifier": "3f0b9f5e-6d1c-4c2a-9a57-1b7a0f6e2d11",
         ])
-        #expect(try caller.ask("v1/subscriptions/extend/mass", method: "POST", body: mass).status == 200)
+        #expect(try store.ask("v1/subscriptions/extend/mass", method: "POST", body: mass).status == 200)
         let made = store.notifications.all.map(\.notification).dropFirst()
         let summary = try #require(made.last?.summary)
         #expect(made.count { $0.type == "RENEWAL_EXTENDED" } == Int(summary.succeeded))
         #expect(made.count { $0.subtype == "FAILURE" } == Int(summary.failed))
         #expect(summary.succeeded + summary.failed > 0)
-        let last = try #require(try caller.notifications(type: "RENEWAL_EXTENSION").last)
+        let last = try #require(try store.sentNotifications(type: "RENEWAL_EXTENSION").last)
         #expect(last["subtype"]?.text == "SUMMARY")
         #expect(last["data"] == nil)
         #expect(last["summary"]?["succeededCount"] == .number(summary.succeeded))
-    }
-}
-
-extension ServerAPICaller {
-    func notifications(
-        about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
-        in environment: AppStoreEnvironment = .production
-    ) throws -> [JSONValue] {
-        try notificationItems(about: id, type: type, onlyFailures: onlyFailures, in: environment)
-            .map { try Self.payload(try #require($0["signedPayload"])) }
-    }
-
-    func notificationItems(
-        about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
-        in environment: AppStoreEnvironment = .production
-    ) throws -> [JSONValue] {
-        let body = JSONValue.object([
-            "startDate": .number(Shared.noon.milliseconds), "endDate": .number(Shared.noon.milliseconds + 864_000_000),
-            "transactionId": id.map(JSONValue.string), "notificationType": type.map(JSONValue.string),
-            "onlyFailures": onlyFailures ? .bool(true) : nil,
-        ])
-        var (items, token) = ([JSONValue](), "")
-        while true {
-            let answer = try #require(
-                try ask("v1/notifications/history\(token)", in: environment, method: "POST", body: body).body)
-            items += try #require(answer["notificationHistory"]?.elements)
-            guard let next = answer["paginationToken"]?.text else { return items }
-            token = "?paginationToken=\(next)"
-        }
-    }
-
-    func subscriptionState(
-        of original: String, in environment: AppStoreEnvironment = .production
-    ) throws -> (status: JSONValue?, transaction: JSONValue, renewal: JSONValue) {
-        let groups = try #require(try ask("v1/subscriptions/\(original)", in: environment).body?["data"]?.elements)
-        let item = try #require(
-            groups.flatMap { $0["lastTransactions"]?.elements ?? [] }
-                .first { $0["originalTransactionId"]?.text == original })
-        return (
-            item["status"], try Self.payload(try #require(item["signedTransactionInfo"])),
-            try Self.payload(try #require(item["signedRenewalInfo"]))
-        )
     }
 }
 

@@ -1,66 +1,36 @@
 import ReceiptBridgeBase
 import ReceiptBridgeHTTPTestServer
 import ReceiptBridgeSimulator
-import Synchronization
 import ReceiptBridgeTestSupport
 import Testing
 
-/// The app's server. It stores the bodies of the notifications and responds as the test demands.
-final class Receiver: Sendable {
-    private let bodies = Mutex<[[UInt8]]>([])
-    private let server = Mutex<TestServer?>(nil)
-
-    /// - Parameter reply: returns the response; it receives the number of earlier requests.
-    init(_ reply: @escaping @Sendable (Int) -> Reply = { _ in .respond() }) throws {
-        let new = try TestServer { [weak self] request in
-            let before = self?.bodies.withLock { bodies in
-                bodies.append(request.body)
-                return bodies.count - 1
-            }
-            return reply(before ?? 0)
-        }
-        server.withLock { $0 = new }
-    }
-
-    deinit { server.withLock { $0?.stop() } }
-
+/// The app's server, which records the notifications.
+extension TestServer {
     func target() throws -> NotificationTarget {
-        let port = try #require(server.withLock { $0?.port })
-        return try #require(NotificationTarget("http://127.0.0.1:\(port)/notifications?from=store"))
+        try #require(NotificationTarget(url("/notifications?from=store")))
     }
 
-    var documents: [JSONValue] { bodies.withLock { $0 }.compactMap { try? JSONValue(reading: $0) } }
+    var documents: [JSONValue] { requests.compactMap { try? JSONValue(reading: $0.body) } }
 
-    func payloads() throws -> [JSONValue] {
-        try documents.map { try ServerAPICaller.payload(try #require($0["signedPayload"])) }
-    }
+    func payloads() throws -> [JSONValue] { try documents.map { try decoded($0["signedPayload"]) } }
 }
 
 extension SimulatedStore {
     /// Runs the store until every notification was delivered or has failed.
     func delivering(_ work: () async throws -> Void) async throws {
-        _ = try await start()
-        do {
+        try await serving { (_: Int) in
             try await work()
-            #expect(await eventually(within: .seconds(60)) { outbox.counts.waiting == 0 }, "\(outbox.counts)")
-        } catch {
-            await stop()
-            throw error
+            #expect(await eventually { outbox.counts.waiting == 0 }, "\(outbox.counts)")
         }
-        await stop()
     }
 
     func notify(
-        _ receiver: Receiver, _ version: NotificationTarget.Version = .second,
+        _ receiver: TestServer, _ version: NotificationTarget.Version = .second,
         in environment: AppStoreEnvironment? = nil
     ) throws {
         var target = try receiver.target()
         target.version = version
         outbox.targets.set(target, for: environment)
-    }
-
-    func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {
-        try #require(world.customers.first { $0.kind == kind && $0.environment == environment })
     }
 }
 

@@ -5,39 +5,33 @@ import Testing
 
 @Suite("Customers with Apple's newest fields")
 struct NewestFieldsTests {
-    private static let made = Result {
-        try SimulatedStore(
-            seed: 7, customers: 6, clock: .fixed(Shared.noon), pki: Shared.pki, options: .init(newestFields: true))
+    private static let options = WorldOptions(newestFields: true)
+    private static let made = Result { try SharedSimulator.store(customers: 6, options: options) }
+
+    /// Returns a store of its own for a test that changes it.
+    private func fresh() throws -> SimulatedStore { try SharedSimulator.store(customers: 6, options: Self.options) }
+
+    private func rows(_ kind: CustomerKind, _ store: SimulatedStore) throws -> [JSONValue] {
+        try store.history(of: try #require(try store.customer(kind).transactions.first).transactionId).rows
     }
 
-    private func caller(fresh: Bool = false) throws -> ServerAPICaller {
-        guard fresh else { return ServerAPICaller(store: try Self.made.get()) }
-        return ServerAPICaller(
-            store: try SimulatedStore(
-                seed: 7, customers: 6, clock: .fixed(Shared.noon), pki: Shared.pki, options: .init(newestFields: true)))
-    }
-
-    private func rows(_ kind: CustomerKind, _ caller: ServerAPICaller) throws -> [JSONValue] {
-        try caller.history(of: try #require(try caller.customer(kind).transactions.first).transactionId).rows
-    }
-
-    private func state(_ kind: CustomerKind, _ caller: ServerAPICaller) throws -> (renewal: JSONValue, status: Int64?) {
-        let original = try #require(try caller.customer(kind).transactions.first).originalTransactionId
-        let state = try caller.subscriptionState(of: original)
+    private func state(_ kind: CustomerKind, _ store: SimulatedStore) throws -> (renewal: JSONValue, status: Int64?) {
+        let original = try #require(try store.customer(kind).transactions.first).originalTransactionId
+        let state = try store.subscriptionState(of: original)
         return (state.renewal, state.status?.integer)
     }
 
     @Test("They come after all other customers, who stay the same")
     func world() throws {
-        let customers = try caller().store.world.customers
-        #expect(Array(customers.prefix(6)) == World(seed: 7, customers: 6, epoch: Shared.noon).customers)
+        let customers = try Self.made.get().world.customers
+        #expect(Array(customers.prefix(6)) == World(seed: 7, customers: 6, epoch: SharedSimulator.noon).customers)
         #expect(customers.count == 6 + 2 * CustomerKind.newestKinds.count)
         for kind in CustomerKind.newestKinds {
             #expect(Set(customers.filter { $0.kind == kind }.map(\.environment)) == [.production, .sandbox])
         }
         for customer in customers.prefix(6) {
             for transaction in customer.transactions {
-                let row = transaction.row(customer.environment, signedDate: Shared.noon)
+                let row = transaction.row(customer.environment, signedDate: SharedSimulator.noon)
                 let names = Set(keys(row))
                 #expect(
                     names.isDisjoint(with: ["advancedCommerceInfo", "commitmentInfo", "previousOriginalTransactionId"]))
@@ -48,107 +42,106 @@ struct NewestFieldsTests {
 
     @Test("Each month of a commitment has its number, and the end and the price of the commitment")
     func commitment() throws {
-        let rows = try rows(.commitment, caller())
+        let rows = try rows(.commitment, Self.made.get())
         #expect(rows.map { $0["commitmentInfo"]?["billingPeriodNumber"]?.integer } == [1, 2, 3, 4, 5])
         #expect(Set(rows.map { $0["commitmentInfo"]?["commitmentExpiresDate"]?.integer }).count == 1)
         for row in rows {
-            #expect(row["billingPlanType"] == .string("MONTHLY"))
-            #expect(row["productId"] == .string("com.example.app.yearly"))
-            #expect(row["price"] == .number(3990))
-            #expect(row["commitmentInfo"]?["commitmentPrice"] == .number(47_880))
-            #expect(row["commitmentInfo"]?["totalBillingPeriods"] == .number(12))
+            expect(
+                row, has: ["billingPlanType": "MONTHLY", "productId": "com.example.app.yearly", "price": 3990])
+            expect(row["commitmentInfo"], has: ["commitmentPrice": 47_880, "totalBillingPeriods": 12])
             let (start, end) = (row["purchaseDate"]?.integer, row["expiresDate"]?.integer)
             #expect(try #require(end) - #require(start) == 30 * 86_400_000)
         }
-        let (renewal, status) = try state(.commitment, caller())
+        let (renewal, status) = try state(.commitment, Self.made.get())
         #expect(status == 1)
-        #expect(renewal["renewalBillingPlanType"] == .string("MONTHLY"))
-        #expect(renewal["renewalPrice"] == .number(3990))
-        #expect(renewal["commitmentInfo"]?["commitmentAutoRenewStatus"] == .number(1))
-        #expect(renewal["commitmentInfo"]?["commitmentRenewalPrice"] == .number(47_880))
-        #expect(renewal["commitmentInfo"]?["commitmentRenewalBillingPlanType"] == .string("MONTHLY"))
-        #expect(
-            renewal["commitmentInfo"]?["commitmentRenewalDate"] == rows[0]["commitmentInfo"]?["commitmentExpiresDate"])
+        expect(renewal, has: ["renewalBillingPlanType": "MONTHLY", "renewalPrice": 3990])
+        expect(
+            renewal["commitmentInfo"],
+            has: [
+                "commitmentAutoRenewStatus": 1, "commitmentRenewalPrice": 47_880,
+                "commitmentRenewalBillingPlanType": "MONTHLY",
+                "commitmentRenewalDate": rows[0]["commitmentInfo"]?["commitmentExpiresDate"],
+            ])
     }
 
     @Test("After twelve months a new commitment begins, and a canceled one still renews its months")
     func cancelled() throws {
-        let rows = try rows(.commitmentCancelled, caller())
+        let rows = try rows(.commitmentCancelled, Self.made.get())
         let numbers = rows.compactMap { $0["commitmentInfo"]?["billingPeriodNumber"]?.integer }
         #expect(numbers == Array(1...12) + [1, 2])
         #expect(Set(rows.map { $0["commitmentInfo"]?["commitmentExpiresDate"]?.integer }).count == 2)
-        let (renewal, _) = try state(.commitmentCancelled, caller())
+        let (renewal, _) = try state(.commitmentCancelled, Self.made.get())
         #expect(renewal["autoRenewStatus"] == .number(1))
         #expect(renewal["commitmentInfo"]?["commitmentAutoRenewStatus"] == .number(0))
     }
 
     @Test("A cancellation turns off the commitment, not its months, and the subscription expires after the last one")
     func cancellation() throws {
-        let caller = try caller(fresh: true)
-        let customer = try caller.customer(.commitment)
+        let store = try fresh()
+        let customer = try store.customer(.commitment)
         func make(_ event: WorldEvent) throws -> [String] {
-            try caller.store.simulate(EventRequest(event, customerId: customer.id)).notificationTypes
+            try store.simulate(EventRequest(event, customerId: customer.id)).notificationTypes
         }
         #expect(try make(.autoRenewOff) == ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
-        #expect(try state(.commitment, caller).renewal["autoRenewStatus"] == .number(1))
+        #expect(try state(.commitment, store).renewal["autoRenewStatus"] == .number(1))
         #expect(throws: EventFailure.impossible) { try make(.expireVoluntary) }
         #expect(throws: EventFailure.impossible) { try make(.autoRenewOff) }
         for _ in 6...12 { #expect(try make(.renew) == ["DID_RENEW"]) }
-        #expect(try rows(.commitment, caller).last?["commitmentInfo"]?["billingPeriodNumber"] == .number(12))
-        #expect(try state(.commitment, caller).renewal["autoRenewStatus"] == .number(0))
+        #expect(try rows(.commitment, store).last?["commitmentInfo"]?["billingPeriodNumber"] == .number(12))
+        #expect(try state(.commitment, store).renewal["autoRenewStatus"] == .number(0))
         #expect(throws: EventFailure.impossible) { try make(.renew) }
         #expect(try make(.expireVoluntary) == ["EXPIRED/VOLUNTARY"])
-        #expect(try state(.commitment, caller).status == 2)
+        #expect(try state(.commitment, store).status == 2)
     }
 
     @Test("A commitment that renews begins again with the first month")
     func renewed() throws {
-        let caller = try caller(fresh: true)
-        let customer = try caller.customer(.commitment)
-        for _ in 6...13 { try caller.store.simulate(EventRequest(.renew, customerId: customer.id)) }
-        #expect(try rows(.commitment, caller).last?["commitmentInfo"]?["billingPeriodNumber"] == .number(1))
-        #expect(try state(.commitment, caller).renewal["commitmentInfo"]?["commitmentAutoRenewStatus"] == .number(1))
+        let store = try fresh()
+        let customer = try store.customer(.commitment)
+        for _ in 6...13 { try store.simulate(EventRequest(.renew, customerId: customer.id)) }
+        #expect(try rows(.commitment, store).last?["commitmentInfo"]?["billingPeriodNumber"] == .number(1))
+        #expect(try state(.commitment, store).renewal["commitmentInfo"]?["commitmentAutoRenewStatus"] == .number(1))
     }
 
     @Test("A billing error moves the end of the commitment, and there is no grace period")
     func recovery() throws {
-        let caller = try caller(fresh: true)
-        let customer = try caller.customer(.commitment)
+        let store = try fresh()
+        let customer = try store.customer(.commitment)
         #expect(throws: EventFailure.impossible) {
-            try caller.store.simulate(EventRequest(.billingFailureWithGrace, customerId: customer.id))
+            try store.simulate(EventRequest(.billingFailureWithGrace, customerId: customer.id))
         }
-        let before = try rows(.commitment, caller).last?["commitmentInfo"]
+        let before = try rows(.commitment, store).last?["commitmentInfo"]
         for event in [WorldEvent.billingFailure, .billingRecovery] {
-            try caller.store.simulate(EventRequest(event, customerId: customer.id))
+            try store.simulate(EventRequest(event, customerId: customer.id))
         }
-        let after = try rows(.commitment, caller).last?["commitmentInfo"]
+        let after = try rows(.commitment, store).last?["commitmentInfo"]
         #expect(after?["billingPeriodNumber"] == .number(6))
         #expect(after?["commitmentExpiresDate"] != before?["commitmentExpiresDate"])
-        let (renewal, _) = try state(.commitment, caller)
+        let (renewal, _) = try state(.commitment, store)
         #expect(renewal["commitmentInfo"]?["commitmentRenewalDate"] == after?["commitmentExpiresDate"])
     }
 
     @Test("A year paid at once can renew month by month")
     func upfront() throws {
-        let caller = try caller(fresh: true)
-        #expect(try rows(.billedUpfront, caller).map { $0["billingPlanType"] } == [.string("BILLED_UPFRONT")])
-        #expect(try rows(.billedUpfront, caller)[0]["commitmentInfo"] == nil)
-        let (renewal, _) = try state(.billedUpfront, caller)
+        let store = try fresh()
+        #expect(try rows(.billedUpfront, store).map { $0["billingPlanType"] } == [.string("BILLED_UPFRONT")])
+        #expect(try rows(.billedUpfront, store)[0]["commitmentInfo"] == nil)
+        let (renewal, _) = try state(.billedUpfront, store)
         #expect(renewal["renewalBillingPlanType"] == .string("MONTHLY"))
         #expect(renewal["commitmentInfo"] == nil)
-        let customer = try caller.customer(.billedUpfront)
-        try caller.store.simulate(EventRequest(.renew, customerId: customer.id))
-        let new = try #require(try rows(.billedUpfront, caller).last)
+        let customer = try store.customer(.billedUpfront)
+        try store.simulate(EventRequest(.renew, customerId: customer.id))
+        let new = try #require(try rows(.billedUpfront, store).last)
         #expect(new["billingPlanType"] == .string("MONTHLY"))
         #expect(new["commitmentInfo"]?["billingPeriodNumber"] == .number(1))
     }
 
     @Test("Purchases with the Advanced Commerce API name the developer's SKU, before and after a renewal")
     func advancedCommerce() throws {
-        let caller = try caller(fresh: true)
-        let customer = try caller.customer(.advancedCommerce)
-        try caller.store.simulate(EventRequest(.renew, customerId: customer.id))
-        let rows = try rows(.advancedCommerce, caller)
+        let store = try fresh()
+        let customer = try store.customer(.advancedCommerce)
+        try store.simulate(EventRequest(.renew, customerId: customer.id))
+        let rows = try rows(.advancedCommerce, store)
         #expect(rows.count == 4)
         for row in rows {
             let info = try #require(row["advancedCommerceInfo"])
@@ -161,26 +154,26 @@ struct NewestFieldsTests {
             let net = try #require(info["taxExclusivePrice"]?.integer)
             #expect(try net + #require(info["estimatedTax"]?.integer) == row["price"]?.integer)
         }
-        let info = try state(.advancedCommerce, caller).renewal["advancedCommerceInfo"]
+        let info = try state(.advancedCommerce, store).renewal["advancedCommerceInfo"]
         #expect(keys(info) == ["consistencyToken", "descriptors", "items", "period", "requestReferenceId", "taxCode"])
     }
 
     @Test("A migrated subscription names its previous original transaction id; the old subscription has expired")
     func migrated() throws {
-        let rows = try rows(.migrated, caller())
+        let rows = try rows(.migrated, Self.made.get())
         let new = try #require(rows.last)
         #expect(new["previousOriginalTransactionId"] == rows.first?["originalTransactionId"])
         #expect(new["originalTransactionId"] == new["transactionId"])
         #expect(new["purchaseDate"] == rows[rows.count - 2]["expiresDate"])
         #expect(rows.dropLast().allSatisfy { $0["previousOriginalTransactionId"] == nil })
-        let customer = try caller().customer(.migrated)
+        let customer = try Self.made.get().customer(.migrated)
         #expect(customer.renewals.map(\.status) == [.expired, .active])
         #expect(customer.activeProductIds == ["com.example.app.generic.monthly"])
     }
 
     @Test("The event MIGRATION gives an ordinary subscription a new original transaction id")
     func migration() throws {
-        let store = try Shared.store(customers: 4)
+        let store = try SharedSimulator.store(customers: 4)
         let customer = try store.customer(.activeSubscription)
         let previous = try #require(customer.transactions.last)
         let outcome = try store.simulate(EventRequest(.migration, customerId: customer.id))
@@ -190,9 +183,8 @@ struct NewestFieldsTests {
         #expect(transaction.originalTransactionId == transaction.transactionId)
         #expect(transaction.expiresDate == previous.expiresDate)
         #expect(outcome.notifications.first?.renewal?.status == .active)
-        let caller = ServerAPICaller(store: store)
-        #expect(try caller.subscriptionState(of: previous.originalTransactionId).status?.integer == 2)
-        #expect(try caller.subscriptionState(of: transaction.transactionId).status?.integer == 1)
+        #expect(try store.subscriptionState(of: previous.originalTransactionId).status?.integer == 2)
+        #expect(try store.subscriptionState(of: transaction.transactionId).status?.integer == 1)
         let renewed = try store.simulate(EventRequest(.renew, originalTransactionId: transaction.transactionId))
         let next = try #require(renewed.notifications.first?.transaction)
         #expect(next.previousOriginalTransactionId == previous.originalTransactionId)
@@ -204,13 +196,10 @@ struct NewestFieldsTests {
 
     @Test("verifyReceipt answers with the same months, without the newest fields")
     func receipts() throws {
-        let store = try caller().store
+        let store = try Self.made.get()
         for customer in store.world.customers.suffix(2 * CustomerKind.newestKinds.count) {
             for receipt in store.receipts(of: customer) {
-                let request = JSONValue.object([
-                    "receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret),
-                ])
-                let answer = try store.verifyReceipt.answer(body: request.bytes, at: .automatic)
+                let answer = try store.verdict(on: receipt.base64)
                 #expect(answer["status"] == .number(0))
                 let rows = try #require(answer["latest_receipt_info"]?.elements)
                 #expect(

@@ -1,39 +1,33 @@
 import ReceiptBridgeBase
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Changes through the simulated Server API")
 struct ServerAPIChangesTests {
-    private let caller: ServerAPICaller
+    private let store: SimulatedStore
 
     init() throws {
         // A store of its own, because these tests change it.
-        caller = ServerAPICaller(store: try Shared.store(customers: 90))
-    }
-
-    private func verdict(_ receipt: IssuedReceipt) throws -> JSONValue {
-        let request = JSONValue.object([
-            "receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret),
-        ])
-        return try caller.store.verifyReceipt.answer(body: request.bytes, at: .automatic)
+        store = try SharedSimulator.store(customers: 90)
     }
 
     @Test("An account token is returned in lower case everywhere and moves its rows to the end of the history")
     func tokens() throws {
-        let customer = try caller.customer(.severalSubscriptions)
+        let customer = try store.customer(.severalSubscriptions)
         let first = try #require(customer.transactions.first { $0.isAutoRenewable && !$0.isFamilyShared })
-        let receipt = try #require(caller.store.receipts(of: customer).first)
-        let before = try verdict(receipt)
+        let receipt = try #require(store.receipts(of: customer).first)
+        let before = try store.verdict(on: receipt.base64)
         let token = "ABCDEF00-1111-4222-8333-444455556666"
         func set(_ id: String, _ token: String) throws -> APIAnswer {
-            try caller.ask(
+            try store.ask(
                 "v1/transactions/\(id)/appAccountToken", method: "PUT",
-                body: .object(["appAccountToken": .string(token)]))
+                body: JSONValue(["appAccountToken": token]))
         }
         #expect(try set(first.transactionId, token).status == 200)
-        let rows = try caller.history(of: first.transactionId).rows
+        let rows = try store.history(of: first.transactionId).rows
         #expect(rows.last?["appAccountToken"]?.text == token.lowercased())
-        let after = try verdict(receipt)
+        let after = try store.verdict(on: receipt.base64)
         let reported = try #require(after["latest_receipt_info"]?.elements).filter {
             $0["app_account_token"]?.text == token.lowercased()
         }
@@ -49,43 +43,43 @@ struct ServerAPIChangesTests {
 
     @Test("A finished consumable is absent from version 1 and from latest_receipt_info, but not from version 2")
     func finishing() throws {
-        let customer = try caller.customer(.severalSubscriptions, .sandbox)
+        let customer = try store.customer(.severalSubscriptions, .sandbox)
         let coins = try #require(customer.transactions.first { $0.product.kind == .consumable })
-        let receipt = try #require(caller.store.receipts(of: customer).first)
-        let before = try #require(try verdict(receipt)["latest_receipt_info"]?.elements).count
+        let receipt = try #require(store.receipts(of: customer).first)
+        let before = try #require(try store.verdict(on: receipt.base64)["latest_receipt_info"]?.elements).count
         let path = "v1/transactions/\(coins.transactionId)/finish"
-        #expect(try caller.ask(path, in: .sandbox, method: "POST").status == 200)
-        #expect(try caller.ask(path, in: .sandbox, method: "POST").status == 200)
-        #expect(try verdict(receipt)["latest_receipt_info"]?.elements?.count == before - 1)
+        #expect(try store.ask(path, in: .sandbox, method: "POST").status == 200)
+        #expect(try store.ask(path, in: .sandbox, method: "POST").status == 200)
+        #expect(try store.verdict(on: receipt.base64)["latest_receipt_info"]?.elements?.count == before - 1)
         let all = customer.transactions.count
-        #expect(try caller.history(of: coins.transactionId, in: .sandbox, version: 1).rows.count == all - 1)
-        #expect(try caller.history(of: coins.transactionId, in: .sandbox).rows.count == all)
+        #expect(try store.history(of: coins.transactionId, in: .sandbox, version: 1).rows.count == all - 1)
+        #expect(try store.history(of: coins.transactionId, in: .sandbox).rows.count == all)
     }
 
     @Test("An extension moves the expiry in both APIs, at most twice a year")
     func extensions() throws {
-        let customer = try caller.customer(.longHistory)
+        let customer = try store.customer(.longHistory)
         let newest = try #require(customer.transactions.last)
         let path = "v1/subscriptions/extend/\(newest.originalTransactionId)"
         func requestBody(_ days: Int64) -> JSONValue {
-            .object(["extendByDays": .number(days), "extendReasonCode": .number(3), "requestIdentifier": .string("r")])
+            JSONValue(["extendByDays": days, "extendReasonCode": 3, "requestIdentifier": "r"])
         }
-        let answer = try #require(try caller.ask(path, method: "PUT", body: requestBody(10)).body)
+        let answer = try #require(try store.ask(path, method: "PUT", body: requestBody(10)).body)
         let date = try #require(newest.expiresDate).milliseconds + 864_000_000
         #expect(answer["success"] == .bool(true))
         #expect(answer["effectiveDate"] == .number(date))
         #expect(answer["webOrderLineItemId"]?.text == newest.webOrderLineItemId)
-        let receipt = try #require(caller.store.receipts(of: customer).first)
-        let reported = try verdict(receipt)["latest_receipt_info"]?.elements?.first
+        let receipt = try #require(store.receipts(of: customer).first)
+        let reported = try store.verdict(on: receipt.base64)["latest_receipt_info"]?.elements?.first
         #expect(reported?["expires_date_ms"]?.text == String(date))
-        #expect(try caller.ask(path, method: "PUT", body: requestBody(1)).status == 200)
-        #expect(try caller.code(path, method: "PUT", body: requestBody(1)) == 4_030_005)
-        #expect(try caller.code(path, method: "PUT", body: requestBody(0)) == 4_000_009)
-        #expect(try caller.code("v1/subscriptions/extend/x", method: "PUT", body: requestBody(1)) == 4_000_008)
-        #expect(try caller.code("v1/subscriptions/extend/77", method: "PUT", body: requestBody(1)) == 4_040_005)
+        #expect(try store.ask(path, method: "PUT", body: requestBody(1)).status == 200)
+        #expect(try store.code(path, method: "PUT", body: requestBody(1)) == 4_030_005)
+        #expect(try store.code(path, method: "PUT", body: requestBody(0)) == 4_000_009)
+        #expect(try store.code("v1/subscriptions/extend/x", method: "PUT", body: requestBody(1)) == 4_000_008)
+        #expect(try store.code("v1/subscriptions/extend/77", method: "PUT", body: requestBody(1)) == 4_040_005)
         for (kind, code) in [(CustomerKind.familyShared, Int64(4_030_007)), (.expiredSubscription, 4_030_004)] {
-            let id = try #require(try caller.customer(kind).transactions.first).transactionId
-            #expect(try caller.code("v1/subscriptions/extend/\(id)", method: "PUT", body: requestBody(1)) == code)
+            let id = try #require(try store.customer(kind).transactions.first).transactionId
+            #expect(try store.code("v1/subscriptions/extend/\(id)", method: "PUT", body: requestBody(1)) == code)
         }
     }
 
@@ -101,49 +95,49 @@ struct ServerAPIChangesTests {
         }
         let path = "v1/subscriptions/extend/mass"
         func end() throws -> Int64? {
-            let id = try #require(try caller.customer(.downgradePending).transactions.last).transactionId
-            return try caller.history(of: id).rows.last?["expiresDate"]?.integer
+            let id = try #require(try store.customer(.downgradePending).transactions.last).transactionId
+            return try store.history(of: id).rows.last?["expiresDate"]?.integer
         }
         let before = try #require(try end())
-        for _ in 0..<2 { #expect(try caller.ask(path, method: "POST", body: requestBody(name: name)).status == 200) }
+        for _ in 0..<2 { #expect(try store.ask(path, method: "POST", body: requestBody(name: name)).status == 200) }
         #expect(try end() == before + 432_000_000)
-        let status = try #require(try caller.ask("\(path)/com.example.app.yearly/\(name)").body)
+        let status = try #require(try store.ask("\(path)/com.example.app.yearly/\(name)").body)
         #expect(status["complete"] == .bool(true))
         #expect(try #require(status["succeededCount"]?.integer) > 0)
-        #expect(try caller.code("\(path)/com.example.app.monthly/\(name)") == 4_040_009)
-        #expect(try caller.code(path, method: "POST", body: requestBody(name: "no UUID")) == 4_000_011)
+        #expect(try store.code("\(path)/com.example.app.monthly/\(name)") == 4_040_009)
+        #expect(try store.code(path, method: "POST", body: requestBody(name: "no UUID")) == 4_000_011)
         let nowhere = requestBody(["storefrontCountryCodes": .array([])], name: name)
-        #expect(try caller.code(path, method: "POST", body: nowhere) == 4_000_027)
+        #expect(try store.code(path, method: "POST", body: nowhere) == 4_000_027)
     }
 
     @Test("Test notifications can be looked up, and the history has 20 notifications a page")
-    func notifications() throws {
+    func sentNotifications() throws {
         let token = try #require(
-            try caller.ask("v1/notifications/test", method: "POST").body?["testNotificationToken"]?.text)
-        let test = try #require(try caller.ask("v1/notifications/test/\(token)").body)
-        let payload = try ServerAPICaller.payload(try #require(test["signedPayload"]))
+            try store.ask("v1/notifications/test", method: "POST").body?["testNotificationToken"]?.text)
+        let test = try #require(try store.ask("v1/notifications/test/\(token)").body)
+        let payload = try decoded(test["signedPayload"])
         #expect(payload["notificationType"]?.text == "TEST")
         #expect(keys(payload["data"]) == ["environment", "bundleId", "appAppleId"])
-        #expect(try caller.code("v1/notifications/test/\(token)", in: .sandbox) == 4_040_008)
-        #expect(try caller.code("v1/notifications/test/x") == 4_000_020)
-        let end = Shared.noon.milliseconds
+        #expect(try store.code("v1/notifications/test/\(token)", in: .sandbox) == 4_040_008)
+        #expect(try store.code("v1/notifications/test/x") == 4_000_020)
+        let end = SharedSimulator.noon.milliseconds
         func period(_ days: Int64, _ more: KeyValuePairs<String, JSONValue?> = [:]) -> JSONValue {
             .object(
                 [.init("startDate", .number(end - days * 86_400_000)), .init("endDate", .number(end))]
                     + more.compactMap { member in member.value.map { JSONValue.Member(member.key, $0) } })
         }
         let path = "v1/notifications/history"
-        let first = try #require(try caller.ask(path, method: "POST", body: period(170)).body)
+        let first = try #require(try store.ask(path, method: "POST", body: period(170)).body)
         #expect(first["notificationHistory"]?.elements?.count == 20)
         #expect(first["hasMore"] == .bool(true))
         let next = try #require(first["paginationToken"]?.text)
-        let second = try caller.ask("\(path)?paginationToken=\(next)", method: "POST", body: period(170)).body
+        let second = try store.ask("\(path)?paginationToken=\(next)", method: "POST", body: period(170)).body
         #expect(second?["notificationHistory"] != first["notificationHistory"])
         let refunds = period(170, ["notificationType": .string("REFUND")])
-        for item in try caller.ask(path, method: "POST", body: refunds).body?["notificationHistory"]?.elements ?? [] {
-            let payload = try ServerAPICaller.payload(try #require(item["signedPayload"]))
+        for item in try store.ask(path, method: "POST", body: refunds).body?["notificationHistory"]?.elements ?? [] {
+            let payload = try decoded(item["signedPayload"])
             #expect(payload["notificationType"]?.text == "REFUND")
-            let row = try ServerAPICaller.payload(try #require(payload["data"]?["signedTransactionInfo"]))
+            let row = try decoded(payload["data"]?["signedTransactionInfo"])
             #expect(row["revocationDate"] != nil)
         }
         for (days, more, code) in [
@@ -151,15 +145,15 @@ struct ServerAPIChangesTests {
             (9, ["notificationType": .string("TEST"), "transactionId": .string("1")], 4_000_019),
             (9, ["transactionId": .string("1")], 4_040_010), (9, ["transactionId": .string("x")], 4_000_006),
         ] as [(Int64, KeyValuePairs<String, JSONValue?>, Int64)] {
-            #expect(try caller.code(path, method: "POST", body: period(days, more)) == code)
+            #expect(try store.code(path, method: "POST", body: period(days, more)) == code)
         }
-        #expect(try caller.code("\(path)?paginationToken=x", method: "POST", body: period(9)) == 4_000_014)
+        #expect(try store.code("\(path)?paginationToken=x", method: "POST", body: period(9)) == 4_000_014)
     }
 
     @Test("Consumption information is accepted if it follows Apple's rules")
     func consumption() throws {
-        let coins = try #require(try caller.customer(.consumables).transactions.first).transactionId
-        let month = try #require(try caller.customer(.longHistory).transactions.first).transactionId
+        let coins = try #require(try store.customer(.consumables).transactions.first).transactionId
+        let month = try #require(try store.customer(.longHistory).transactions.first).transactionId
         func send(_ id: String, _ members: KeyValuePairs<String, JSONValue?>) throws -> APIAnswer {
             let good: [JSONValue.Member] = [
                 .init("customerConsented", .bool(true)), .init("sampleContentProvided", .bool(false)),
@@ -167,7 +161,7 @@ struct ServerAPIChangesTests {
             ]
             let changed = members.map { JSONValue.Member($0.key, $0.value ?? .null) }
             let unchanged = good.filter { member in !changed.contains { $0.key == member.key } }
-            return try caller.ask(
+            return try store.ask(
                 "v2/transactions/consumption/\(id)", method: "PUT", body: .object(unchanged + changed))
         }
         let accepted = try send(coins, ["consumptionPercentage": .number(40_000)])
@@ -181,6 +175,6 @@ struct ServerAPIChangesTests {
         ] as [(String, KeyValuePairs<String, JSONValue?>, Int64)] {
             #expect(try send(id, members).body?["errorCode"]?.integer == code)
         }
-        #expect(try caller.code("v1/transactions/consumption/\(coins)", method: "PUT", body: .object([])) == 4_000_035)
+        #expect(try store.code("v1/transactions/consumption/\(coins)", method: "PUT", body: .object([])) == 4_000_035)
     }
 }

@@ -3,20 +3,18 @@ import ReceiptBridgeSimulator
 import ReceiptBridgeTestSupport
 import Testing
 
-/// A caller of one store's Server API, without HTTP.
-struct ServerAPICaller {
-    let store: SimulatedStore
-
+/// Calls of the Server API, without HTTP.
+extension SimulatedStore {
     func ask(
         _ target: String, in environment: AppStoreEnvironment = .production, method: String = "GET",
-        body: JSONValue? = nil, fault: ServerAPIFault? = nil
+        body: JSONValue? = nil
     ) throws -> APIAnswer {
-        let token = try store.credentials.token(issuedAt: .now)
+        let token = try credentials.token(issuedAt: .now)
         let request = try #require(
             APIRequest(
                 method, target: "/inApps/\(target)", authorization: "Bearer \(token)", body: body?.bytes ?? [],
                 environment: environment))
-        return try store.serverAPI.answer(request, fault: fault)
+        return try serverAPI.answer(request)
     }
 
     func code(
@@ -40,7 +38,7 @@ struct ServerAPICaller {
             pages += 1
             let signed = try #require(body["signedTransactions"]?.elements)
             #expect(signed.count <= 20)
-            rows += try signed.map(Self.payload)
+            rows += try signed.map(decoded)
             let following = try #require(body["revision"]?.text)
             guard body["hasMore"] == .bool(true) else { break }
             #expect(following != revision)
@@ -49,22 +47,43 @@ struct ServerAPICaller {
         return (rows, pages)
     }
 
-    static func payload(_ jws: JSONValue) throws -> JSONValue {
-        let parts = try #require(jws.text).split(separator: ".")
-        #expect(parts.count == 3)
-        return try JSONValue(reading: try #require(Base64.decodeURLSafe(parts[1])))
+    func sentNotifications(
+        about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
+        in environment: AppStoreEnvironment = .production
+    ) throws -> [JSONValue] {
+        try notificationItems(about: id, type: type, onlyFailures: onlyFailures, in: environment)
+            .map { try decoded($0["signedPayload"]) }
     }
 
-    func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {
-        try #require(store.world.customers.first { $0.kind == kind && $0.environment == environment })
+    func notificationItems(
+        about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
+        in environment: AppStoreEnvironment = .production
+    ) throws -> [JSONValue] {
+        let start = SharedSimulator.noon.milliseconds
+        let body = JSONValue([
+            "startDate": start, "endDate": start + 864_000_000, "transactionId": id, "notificationType": type,
+            "onlyFailures": onlyFailures ? JSONValue.bool(true) : nil,
+        ])
+        var (items, token) = ([JSONValue](), "")
+        while true {
+            let answer = try #require(
+                try ask("v1/notifications/history\(token)", in: environment, method: "POST", body: body).body)
+            items += try #require(answer["notificationHistory"]?.elements)
+            guard let next = answer["paginationToken"]?.text else { return items }
+            token = "?paginationToken=\(next)"
+        }
     }
-}
 
-extension Shared {
-    /// A shared store with all kinds of customers, for tests that only read.
-    static let allKinds = Result { try store(customers: 90) }
-}
-
-func keys(_ value: JSONValue?) -> [String] {
-    if case .object(let members)? = value { members.map(\.key) } else { [] }
+    func subscriptionState(
+        of original: String, in environment: AppStoreEnvironment = .production
+    ) throws -> (status: JSONValue?, transaction: JSONValue, renewal: JSONValue) {
+        let groups = try #require(try ask("v1/subscriptions/\(original)", in: environment).body?["data"]?.elements)
+        let item = try #require(
+            groups.flatMap { $0["lastTransactions"]?.elements ?? [] }
+                .first { $0["originalTransactionId"]?.text == original })
+        return (
+            item["status"], try decoded(item["signedTransactionInfo"]),
+            try decoded(item["signedRenewalInfo"])
+        )
+    }
 }

@@ -1,52 +1,17 @@
 import ReceiptBridgeBase
-import Foundation
 import ReceiptBridgeSimulator
 import ReceiptBridgeTestSupport
 import Testing
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 @Suite("Simulated App Store over HTTP")
 struct SimulatedStoreTests {
-    struct Client {
-        let port: Int
-
-        func send(
-            _ method: String, _ path: String, _ body: JSONValue? = nil, type: String? = nil
-        ) async throws -> (status: Int, body: [UInt8]) {
-            let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
-            var request = URLRequest(url: url, timeoutInterval: 10)
-            request.httpMethod = method
-            request.httpBody = body.map { Data($0.bytes) }
-            if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
-            let session = URLSession(configuration: .ephemeral)
-            defer { session.finishTasksAndInvalidate() }
-            let (data, response) = try await session.data(for: request)
-            return (try #require(response as? HTTPURLResponse).statusCode, [UInt8](data))
-        }
-    }
-
-    private func serving(_ work: (SimulatedStore, Client) async throws -> Void) async throws {
-        let store = try Shared.store(customers: 4)
-        let client = Client(port: try await store.start())
-        do {
-            try await work(store, client)
-        } catch {
-            await store.stop()
-            throw error
-        }
-        await store.stop()
-    }
-
     private func question(_ receipt: IssuedReceipt) -> JSONValue {
-        .object(["receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret)])
+        JSONValue(["receipt-data": receipt.base64, "password": SimulatedApp.first.sharedSecret])
     }
 
     @Test("verifyReceipt is served on every path and for every content type, and requests are logged without secrets")
     func paths() async throws {
-        try await serving { store, client in
+        try await serving(customers: 4) { store, client in
             #expect(try await client.send("GET", "/healthz").status == 200)
             let receipt = try #require(store.receipts.first)
             for (path, status) in [
@@ -55,14 +20,14 @@ struct SimulatedStoreTests {
             ] {
                 let answer = try await client.send("POST", path, question(receipt), type: "text/plain")
                 #expect(answer.status == 200)
-                #expect(try JSONValue(reading: answer.body)["status"]?.integer == Int64(status), "\(path)")
+                #expect(answer.json["status"]?.integer == Int64(status), "\(path)")
             }
             let get = try await client.send("GET", "/verifyReceipt")
             #expect(get.body == Array("{\"status\":21000}".utf8))
             #expect(store.requests.total == 5)
             #expect(store.requests.count("verifyReceipt.automatic") == 3)
             #expect(store.requests.count("verifyReceipt.sandbox") == 1)
-            let log = try JSONValue(reading: try await client.send("GET", "/requests").body)
+            let log = try await client.send("GET", "/requests").json
             #expect(log["last"]?.elements?.last?["hasPassword"]?.flag == true)
             #expect(log["last"]?.elements?.last?["contentType"]?.text == "text/plain")
             #expect(!String(decoding: log.bytes, as: UTF8.self).contains(SimulatedApp.first.sharedSecret))
@@ -71,7 +36,7 @@ struct SimulatedStoreTests {
 
     @Test("A body of more than 3 MiB gets 413")
     func tooLarge() async throws {
-        try await serving { _, client in
+        try await serving(customers: 4) { _, client in
             let body = JSONValue.string(String(repeating: "A", count: 3_145_730))
             let answer = try await client.send("POST", "/verifyReceipt", body)
             #expect(answer.status == 413)
@@ -80,12 +45,12 @@ struct SimulatedStoreTests {
 
     @Test("Faults apply as often as requested; afterwards responses are normal again")
     func faults() async throws {
-        try await serving { store, client in
+        try await serving(customers: 4) { store, client in
             let receipt = try #require(store.receipts.first)
             func fault(_ members: KeyValuePairs<String, JSONValue?>) async throws -> Int {
                 try await client.send("POST", "/faults", .object(members)).status
             }
-            func ask() async throws -> (status: Int, body: [UInt8]) {
+            func ask() async throws -> RawConnection.Answer {
                 try await client.send("POST", "/production/verifyReceipt", question(receipt))
             }
             #expect(try await fault(["kind": .string("status"), "status": .number(503), "times": .number(2)]) == 201)
@@ -121,29 +86,37 @@ struct SimulatedStoreTests {
             #"{"kind":"budget","limit":1,"times":1}"#, #"{"kind":"budget","limit":1,"seconds":"60"}"#, "[]",
         ])
     func strictFaults(body: String) async throws {
-        try await serving { store, client in
+        try await serving(customers: 4) { store, client in
             let document = try JSONValue(reading: Array(body.utf8))
             #expect(try await client.send("POST", "/faults", document).status == 400)
             #expect(store.faults.consume(endpoint: "verifyReceipt", environment: .production) == nil)
         }
     }
 
-    @Test("Faults close the connection without a response or in the middle of one", arguments: ["reset", "truncate"])
+    @Test(
+        "Faults close the connection without a response or in the middle of one, of both services",
+        arguments: ["reset", "truncate"])
     func broken(kind: String) async throws {
-        try await serving { store, client in
+        try await serving(customers: 4) { store, client in
             let receipt = try #require(store.receipts.first)
-            store.faults.add(try #require(SimulatedFault(.object(["kind": .string(kind), "times": .number(9)]))))
-            await #expect(throws: (any Error).self) {
-                try await client.send("POST", "/verifyReceipt", question(receipt))
+            let history = "/production/inApps/v2/history/\(try store.purchase().transactionId)"
+            for (method, path, body) in [
+                ("POST", "/verifyReceipt", question(receipt)), ("GET", history, nil),
+            ] as [(String, String, JSONValue?)] {
+                for endpoint in ["verifyReceipt", "serverAPI"] {
+                    store.faults.add(
+                        try #require(SimulatedFault(JSONValue(["kind": kind, "endpoint": endpoint]))))
+                }
+                await #expect(throws: RawConnection.Failure.self) { try await client.send(method, path, body) }
+                store.faults.removeAll()
+                #expect(try await client.send(method, path, body).status == 200)
             }
-            store.faults.removeAll()
-            #expect(try await client.send("POST", "/verifyReceipt", question(receipt)).status == 200)
         }
     }
 
     @Test("A stopped store releases its port")
     func stopping() async throws {
-        let store = try Shared.store(customers: 1)
+        let store = try SharedSimulator.store(customers: 1)
         let port = try await store.start()
         await store.stop()
         #expect(try await store.start(port: port) == port)

@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("transactionReceipt encoder")
@@ -10,7 +11,7 @@ struct TransactionReceiptEncoderTests {
     ]
 
     private func encoder(_ version: UInt8) throws -> TransactionReceiptEncoder {
-        let pki = try Shared.pki
+        let pki = try SharedSimulator.pki
         return TransactionReceiptEncoder(
             signer: version == 2 ? pki.purchaseSigner : pki.receiptSigner,
             options: .init(version: version, environmentLine: "Sandbox"))
@@ -33,7 +34,7 @@ struct TransactionReceiptEncoderTests {
         #expect(blob[0] == version)
         let length = blob[(1 + width)..<(5 + width)].reduce(0) { $0 << 8 | Int($1) }
         #expect(blob.count == 5 + width + length)
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("leaf.cer", Array(blob[(5 + width)...]))
         try scratch.write("signature", Array(blob[1...width]))
         try scratch.write("message", [version] + value("purchase-info", receipt))

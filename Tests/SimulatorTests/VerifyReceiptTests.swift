@@ -1,44 +1,24 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Simulated verifyReceipt")
 struct VerifyReceiptTests {
     private let store: SimulatedStore
 
-    init() throws { store = try Shared.verdicts.get() }
+    init() throws { store = try SharedSimulator.world }
 
     private func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
-    ) throws -> IssuedReceipt {
-        try #require(
-            store.receipts.first {
-                $0.customer.kind == kind && $0.environment == environment && $0.plan.version == version
-            })
-    }
+    ) throws -> IssuedReceipt { try store.receipt(kind, environment, version: version) }
 
     private func ask(
         _ text: String, at endpoint: SimulatedVerifyReceipt.Endpoint = .production,
         password: String? = SimulatedApp.first.sharedSecret, excludesOld: JSONValue? = nil
     ) throws -> JSONValue {
-        let request = JSONValue.object([
-            "receipt-data": .string(text), "password": password.map(JSONValue.string),
-            "exclude-old-transactions": excludesOld,
-        ])
-        return try store.verifyReceipt.answer(body: request.bytes, at: endpoint)
-    }
-
-    private func keys(_ value: JSONValue?) -> [String] {
-        if case .object(let members)? = value { members.map(\.key) } else { [] }
-    }
-
-    @Test("Every receipt of the world gets the expected status in its own environment")
-    func allReceipts() throws {
-        for receipt in store.receipts {
-            let answer = try ask(receipt.base64, at: .automatic)
-            #expect(answer["status"]?.integer == receipt.customer.expectedStatus, "\(receipt.id)")
-        }
+        try store.verdict(on: text, at: endpoint, password: password, ["exclude-old-transactions": excludesOld])
     }
 
     @Test("Receipts of the other environment get a status without other members")
@@ -73,16 +53,6 @@ struct VerifyReceiptTests {
     func unreadable(body: String) throws {
         let answer = try store.verifyReceipt.answer(body: Array(body.utf8), at: .production)
         #expect(answer.bytes == Array("{\"status\":21002}".utf8))
-    }
-
-    @Test("Every damaged and forged receipt gets the status of its line")
-    func hostile() throws {
-        let hostile = try store.hostileReceipts()
-        #expect(hostile.count >= 28)
-        #expect(Set(hostile.map(\.id)).count == hostile.count)
-        for entry in hostile {
-            #expect(try ask(entry.text, at: .automatic)["status"]?.integer == entry.status, "\(entry.mangling)")
-        }
     }
 
     @Test("The response to an App Receipt has Apple's keys in Apple's order")

@@ -64,10 +64,16 @@ extension RenewalRow {
 }
 
 extension NotificationRow {
-    /// A notification that was received when it was signed.
-    package init(_ uuid: String, _ type: String? = "DID_RENEW", at date: Int64, text: String = "text") {
-        let date = Timestamp(milliseconds: date)
-        self.init(uuid: uuid, version: 2, type: type, subtype: nil, signedDate: date, receivedAt: date, text: text)
+    /// A notification that was signed when it was received, or at another time.
+    package init(
+        _ uuid: String, _ type: String? = "DID_RENEW", _ subtype: String? = nil, at date: Int64,
+        signed: Int64?? = .none,
+        text: String = "text"
+    ) {
+        self.init(
+            uuid: uuid, version: 2, type: type, subtype: subtype,
+            signedDate: (signed ?? date).map(Timestamp.init(milliseconds:)), receivedAt: Timestamp(milliseconds: date),
+            text: text)
     }
 }
 

@@ -19,10 +19,6 @@ private struct ClusterStage {
         self.stores = stores
         clusters = try stores.map { try #require($0.cluster) }
     }
-
-    func close() async {
-        for store in stores { await store.close() }
-    }
 }
 
 @Suite(
@@ -59,7 +55,6 @@ struct ClusterStoreTests {
         // A server that did not read for an hour may have missed changes.
         let old = ChangePosition(readAt: page.position.readAt.advanced(by: .hours(-1)), returned: [:])
         #expect(try await reader.changes(since: old).hasGap)
-        await stage.close()
     }
 
     @Test("Gaps in the notifications of one server are known to the others until they are removed")
@@ -75,7 +70,6 @@ struct ClusterStoreTests {
         try await stage.clusters[0].add(gap(40, 50))
         try await stage.clusters[1].remove(known)
         #expect(try await stage.clusters[0].notificationGaps().gaps == [gap(40, 50)])
-        await stage.close()
     }
 
     @Test("Of four servers, one looks a customer up within the interval")
@@ -96,7 +90,6 @@ struct ClusterStoreTests {
         #expect(try await claims(.seconds(60)) == 0)
         try await Task.sleep(for: .milliseconds(20))
         #expect(try await claims(.milliseconds(10)) >= 1)
-        await stage.close()
     }
 
     @Test("Running servers are counted")
@@ -107,7 +100,6 @@ struct ClusterStoreTests {
         #expect(try await stage.clusters[1].checkIn("b", countingWithin: .seconds(60)) == 2)
         try await stage.clusters[0].checkOut("a")
         #expect(try await stage.clusters[1].checkIn("b", countingWithin: .seconds(60)) == 1)
-        await stage.close()
     }
 
     @Test("Eight takers of four servers get no more calls in three seconds than the bucket allows")
@@ -139,7 +131,6 @@ struct ClusterStoreTests {
         let allowed = 300 + 50 * Double((ContinuousClock.now - start) / .seconds(1))
         #expect(Double(granted) <= allowed)
         #expect(granted >= 330)
-        await stage.close()
     }
 
     @Test("Batch calls leave the reserve, unused calls come back, and a pause holds for every server")
@@ -160,6 +151,5 @@ struct ClusterStoreTests {
         try await stage.clusters[0].pauseCalls(of: bucket, for: .seconds(90))
         let paused = try await take(1, reserved: 0, 1)
         #expect(paused.count == 0 && paused.wait > .seconds(80) && paused.wait <= .seconds(90))
-        await stage.close()
     }
 }

@@ -57,6 +57,5 @@ struct ComparisonLogTests {
         #expect(comparisons.count == 20 && comparisons.allSatisfy { $0.count == 100 })
         #expect(differences.count == 20 && differences.allSatisfy { $0.count == 100 && $0.examples.count == 3 })
         #expect(try await stage.store.comparisons.comparedCustomers(since: 0).map(\.count) == [20])
-        for store in stores { await store.close() }
     }
 }

@@ -14,9 +14,7 @@ struct ConsumptionCaseTests {
             original, at: time, isSubscription: false, token: token,
             text: CustomerDataFixture.jws("{\"transactionId\":\"\(original)\"}"))
         _ = try await store.notifications.save(
-            NotificationRow(
-                uuid: uuid, version: 2, type: type, subtype: nil, signedDate: signed.map(Timestamp.init(milliseconds:)),
-                receivedAt: Timestamp(milliseconds: time), text: "text of \(uuid)"),
+            NotificationRow(uuid, type, at: time, signed: .some(signed), text: "text of \(uuid)"),
             NotificationUpdate(transaction: row), of: scope, for: [])
     }
 
@@ -148,18 +146,8 @@ struct ConsumptionCaseTests {
     @Test("A transaction that an earlier version stored gets its token once", arguments: engines)
     func earlier(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let transfer = try #require(stage.store as? any StoreTransfer)
         try await receive("n", "DID_RENEW", at: 100, about: "21", in: stage.scope, stage.store, token: Self.token)
-        // A copied store has no tokens, like one of an earlier version.
-        let copy = try await StoreStage(engine)
-        let target = try #require(copy.store as? any StoreTransfer)
-        _ = try await target.beginCopy(from: "test")
-        for name in ["app", "signedHeader", "transactionRecord"] {
-            let table = try #require(StoreTable.copied.first { $0.name == name })
-            try await target.insert(
-                try await transfer.rows(table.copy, after: nil, limit: 9, decodesJWS: false), into: table)
-        }
-        try await target.finishCopy()
+        let copy = try await stage.copied(on: engine)
         let customers = copy.store.customers
         #expect(try await customers.customers(withToken: Self.token, limit: 9).isEmpty)
         let rows = try await customers.transactionsWithoutToken(limit: 9)

@@ -63,6 +63,33 @@ struct ErasedCustomerTests {
         #expect(try await store.refunds.countRefundTargets(after: 0) == 0)
         await curl.shutDown(grace: .zero)
         await appStore.stop()
+    }
+
+    @Test("An erasure wins over saves of a lookup and of a refund that run at the same time", arguments: engines)
+    func race(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (store, other, scope) = (stage.store, try await stage.second(), stage.scope)
+        for id in 1_000..<TestSize.pick(debug: 1_010, release: 1_200) {
+            let identifier = try #require(TransactionIdentifier(rawValue: "\(id)"))
+            let transaction = TransactionRow("\(id)", at: 2, revoked: 2)
+            let row = CustomerRow([transaction], at: 2)
+            let refund = RefundRow(transaction: transaction, date: Timestamp(milliseconds: 2))
+            try await stage.save(row)
+            @Sendable func save() async throws -> Bool {
+                let differs = try await store.customers.save(row, of: scope, source: .reconcile, ifRecorded: identifier)
+                let unknown = try await store.refunds.save([refund], in: scope, at: .now, ifRecorded: identifier)
+                return differs != nil || unknown != nil
+            }
+            let erasing = Task {
+                try await other.personalData.erase(ErasureRequest(.transaction(identifier)), at: .now)
+            }
+            let saving = Task { while try await save() {} }
+            #expect(try await !erasing.value.isEmpty)
+            try await saving.value
+            #expect(try await !save())
+            #expect(try await store.customers.transaction(identifier, in: scope) == nil)
+        }
+        await other.close()
         await store.close()
     }
 }

@@ -38,7 +38,6 @@ struct EventReplayTests {
         let appStore = try SharedSimulator.store(customers: Self.size.customers)
         try await appStore.serving { try await change(stage.store, appStore, $0, $1) }
         try await compare(stage.store, appStore)
-        await stage.store.close()
     }
 
     /// Passes simulated events to the receiver of a server, some of them lost, doubled or late, and looks customers up

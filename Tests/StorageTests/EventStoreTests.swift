@@ -115,7 +115,6 @@ struct EventStoreTests {
                     "webOrderLineItemId":"55","revocationDate":7,"revocationReason":1}]}
                     """,
             ])
-        await stage.store.close()
     }
 
     @Test("A lookup gives an event with what differs, and none if only the dates of signing do", arguments: engines)
@@ -148,7 +147,6 @@ struct EventStoreTests {
             try await events(stage.store, after: second) == [
                 "730000000000010 lookup {\"source\":\"lookup\",\"detached\":[\"730000000000011\"]}"
             ])
-        await stage.store.close()
     }
 
     @Test(
@@ -191,7 +189,6 @@ struct EventStoreTests {
                     "sha256:\(SHA.hex(Array($0.utf8), with: .sha256)) erasure {\"source\":\"erasure\"}"
                 })
         #expect(try await events(stage.store, after: before) == left)
-        await stage.store.close()
     }
 
     @Test("A refund of a sweep and revocations of verifyReceipt give events, known ones do not", arguments: engines)
@@ -219,7 +216,6 @@ struct EventStoreTests {
                 8 revocation {"source":"verifyReceipt","revocations":[{"transactionId":"8","revocationDate":3}]}
                 """,
             ])
-        await stage.store.close()
     }
 
     @Test("An export continues from its file, and cuts off what it repeats", arguments: engines)
@@ -251,7 +247,6 @@ struct EventStoreTests {
             #expect(error?.hint?.hasPrefix("export with --type refund, or name another file") == true)
         }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "1\n2\n")
-        await stage.store.close()
     }
 
     @Test("More events than one block has sequences for are in their order", arguments: engines)
@@ -266,7 +261,6 @@ struct EventStoreTests {
             try await stage.store.revocations.save(revoked: [], valid: Array(some), askedAt: .now, of: stage.scope)
         }
         #expect(try await events(stage.store).map { String($0.prefix(15)) } == ids + ids)
-        await stage.store.close()
     }
 
     @Test("Events expire by themselves, and nothing is recorded if that is off", arguments: engines)
@@ -285,7 +279,6 @@ struct EventStoreTests {
         try await silent.customers.save(
             CustomerRow([transaction(Self.first, product: "max", at: 20)], at: 20), of: stage.scope)
         #expect(try await events(silent) == [])
-        await silent.close()
     }
 
     @Test("An export is one line for each event, as JSON or CSV", arguments: engines)
@@ -324,7 +317,6 @@ struct EventStoreTests {
                 ""productId"":""pro"",""signedDate"":10}]}"
                 """) == true)
         #expect(try await export(.jsonl, &cursor) == [])
-        await stage.store.close()
     }
 
     @Test(
@@ -365,6 +357,5 @@ struct EventStoreTests {
         }
         #expect(try await customers() == ["1", "2", "3"])
         await client.close()
-        await store.close()
     }
 }

@@ -25,10 +25,7 @@ struct HintTests {
         let stage = try await StoreStage(engine, hintsPerDay: 3)
         let sandbox = stage.scope.sandbox
         for index in 0..<3 {
-            let row = NotificationRow(
-                uuid: "signed \(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
-                receivedAt: Timestamp(milliseconds: 5), text: "text")
-            try await stage.receive(row)
+            try await stage.receive(NotificationRow("signed \(index)", at: 5, signed: .some(nil)))
         }
         try await save("yesterday", at: Self.day - 1, on: stage)
         for index in 0..<5 { try await save("today \(index)", at: Self.day + Int64(index), on: stage) }

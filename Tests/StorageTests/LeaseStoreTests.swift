@@ -31,7 +31,6 @@ struct LeaseStoreTests {
                 #expect(try await stage.store.leases.renew(lease, lasting: .seconds(60)) == nil)
             }
         }
-        for store in stores { await store.close() }
     }
 
     @Test("An expired lease is taken over with a higher term, and its last holder is fenced")
@@ -146,6 +145,5 @@ struct LeaseStoreTests {
         let first = try #require(try await stage.store.leases.claim(.refunds, for: holder, lasting: .seconds(60)))
         let second = try await stage.store.leases.claim(.refunds, for: Self.holder("a"), lasting: .seconds(60))
         #expect(second?.term == first.term + 1)
-        await stage.store.close()
     }
 }

@@ -43,16 +43,12 @@ struct LookupStoreTests {
         let deleted = try await other.personalData.expire(retention, at: later) { _ in true }
         #expect(deleted == [Erasure.Kind(name: "presenters", count: 4)])
         #expect(try await claim([ids[0]], Self.second, other) == [ids[0]: Self.second])
-        await other.close()
-        await stage.store.close()
     }
 
     @Test("U+0000 in a signed text is stored as U+FFFD", arguments: engines)
     func zeros(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let row = NotificationRow(
-            uuid: "abc\0def", version: 2, type: "T\0", subtype: "\0S", signedDate: Self.now, receivedAt: Self.now,
-            text: "text")
+        let row = NotificationRow("abc\0def", "T\0", "\0S", at: Self.now.milliseconds)
         let transaction = TransactionRow(
             transactionId: "1\0", originalTransactionId: "2\0", appTransactionId: "\03", isSubscription: true,
             signedDate: Self.now,
@@ -69,7 +65,6 @@ struct LookupStoreTests {
         #expect(stored?.originalTransactionId == "2\u{FFFD}")
         let revocations = try await stage.store.revocations.revoked(in: stage.scope)
         #expect(revocations.map(\.webOrderLineItemId) == ["\u{FFFD}4"])
-        await stage.store.close()
     }
 
     @Test("One purchase that many users present at once has one presenter", arguments: engines)
@@ -89,8 +84,6 @@ struct LookupStoreTests {
         }
         #expect(seen.count == 1)
         #expect(Set(seen.flatMap(\.values)).count == 1)
-        await other.close()
-        await stage.store.close()
     }
 
     @Test("Revocations are found by transaction and by line item", arguments: engines)
@@ -122,7 +115,6 @@ struct LookupStoreTests {
             position = page.next
         }
         #expect(pages == [["1 w1", "2 w2"], ["3 w3"]])
-        await stage.store.close()
     }
 
     @Test("Identifiers are found by the digest of the receipt", arguments: engines)
@@ -132,6 +124,5 @@ struct LookupStoreTests {
         try await stage.store.revocations.saveIdentifiers(keys, of: [1, 0, 2], at: Self.now)
         #expect(try await stage.store.revocations.customerIdentifiers(of: [1, 0, 2]) == keys)
         #expect(try await stage.store.revocations.customerIdentifiers(of: [1, 0]) == nil)
-        await stage.store.close()
     }
 }

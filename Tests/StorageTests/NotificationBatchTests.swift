@@ -62,7 +62,6 @@ struct NotificationBatchTests {
         #expect(try row.integer(4) == 1_059)
         let statements = try await schema.run("SELECT count(DISTINCT xmin::text) FROM notification").rows.first
         #expect(try #require(statements).integer(0) < 60, "no two notifications were stored together")
-        await store.close()
     }
 
     @Test("Of notifications about one transaction that arrive together, each sees the records of those before it")
@@ -84,7 +83,6 @@ struct NotificationBatchTests {
         // An event lists the transaction exactly if it was the newest one.
         #expect(try row.integer(3) == Int64(isNew))
         #expect(try await save(notifications).values.allSatisfy { $0 == .repeated })
-        await store.close()
     }
 
     @Test("Other servers read the identifiers of a notification as they are, with any characters")
@@ -98,7 +96,6 @@ struct NotificationBatchTests {
         #expect(try await save("1", TransactionRow("\\", original, at: 1), to: store) == .repeated)
         #expect(try await reader.changes(since: nil).changes.count == 1)
         await reader.close()
-        await store.close()
     }
 
     @Test("Of two apps that name the same UUID at the same time, one notification is stored with its records")
@@ -123,7 +120,6 @@ struct NotificationBatchTests {
                 """
             ).rows.first)
         #expect(try row.integer(0) == 20 && row.integer(1) == 20 && row.integer(2) == 20)
-        await store.close()
     }
 
     @Test("A plan that was made while the tables were empty does not scan them")
@@ -160,9 +156,7 @@ struct NotificationBatchTests {
             // PostgreSQL cannot hold U+0000.
             let target = scope.target("raw", "\0")
             do throws(StorageError) {
-                let row = NotificationRow(
-                    uuid: "\(id)", version: 2, type: "\(id)", subtype: nil, signedDate: nil,
-                    receivedAt: Timestamp(milliseconds: 1), text: "text")
+                let row = NotificationRow("\(id)", "\(id)", at: 1, signed: .some(nil))
                 _ = try await store.save(row, NotificationUpdate(), of: scope, for: id % 10 == 0 ? [target] : [])
                 #expect(id % 10 != 0)
             } catch {
@@ -170,6 +164,5 @@ struct NotificationBatchTests {
             }
         }
         #expect(try await store.notificationCount() == 36)
-        await store.close()
     }
 }

@@ -37,7 +37,6 @@ struct OutboxTests {
         #expect(try await claim("a", on: stage.store, target).isEmpty)
         try await stage.store.outbox.settle(first[0], .delivered(bodies: 1), at: .now)
         #expect(try await claim("b", on: other, target).map(\.uuid) == ["2"])
-        await other.close()
     }
 
     @Test("The targets with a delivery that is due and not leased are found together", arguments: engines)
@@ -119,27 +118,6 @@ struct OutboxTests {
         // After a failed attempt, the others no longer wait.
         try await outbox.settle(first[0], .failed(code: "x", bodiesSent: 0, pause: .minutes(1)), at: .now)
         #expect(try await claim("a", on: stage.store, target).map(\.uuid) == ["1"])
-    }
-
-    @Test("Concurrent workers get each delivery once", arguments: engines)
-    func concurrent(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        let target = stage.scope.target()
-        try await receive((0..<60).map { "\($0)" }, on: stage, target)
-        let claimed = try await withThrowingTaskGroup(of: [String].self) { group in
-            for worker in 0..<6 {
-                group.addTask {
-                    var uuids: [String] = []
-                    while true {
-                        let some = try await claim("\(worker)", limit: 3, on: stage.store, target)
-                        guard !some.isEmpty else { return uuids }
-                        uuids += some.map(\.uuid)
-                    }
-                }
-            }
-            return try await group.reduce(into: []) { $0 += $1 }
-        }
-        #expect(claimed.count == 60 && Set(claimed).count == 60)
     }
 
     @Test("A lease that ran out is claimed again, and its failure no longer counts", arguments: engines)

@@ -24,9 +24,7 @@ struct PurchaseCaseTests {
             "{\"signedDate\":\(report.date),\"data\":{\"signedTransactionInfo\":\"\(CustomerDataFixture.jws(transaction))\"}}"
         )
         _ = try await store.notifications.save(
-            NotificationRow(
-                uuid: "\(purchase) \(report.uuid)", version: 2, type: report.type, subtype: nil,
-                signedDate: Timestamp(milliseconds: report.date), receivedAt: Timestamp(milliseconds: time), text: text),
+            NotificationRow("\(purchase) \(report.uuid)", report.type, at: time, signed: report.date, text: text),
             NotificationUpdate(
                 transaction: CustomerDataFixture.transaction(
                     "\(purchase)\(report.transaction)", purchase, at: report.date)),

@@ -32,8 +32,7 @@ struct RecordChangesTests {
             transaction: row,
             renewal: renewal.map { RenewalRow("10", at: $0, "r") },
             status: status.map { StatusRow(original, at: $0) }, needsLookup: needsLookup)
-        let notification = NotificationRow(
-            uuid: "u", version: 2, type: nil, subtype: nil, signedDate: time(900), receivedAt: time(901), text: "n")
+        let notification = NotificationRow("u", nil, at: 901, signed: 900, text: "n")
         let texts = EncodedNotification(
             raw: "n", transaction: row.map { ($0.text, .raw($0.text)) }, renewal: renewal.map { _ in ("r", .raw("r")) })
         return RecordReport(notification, update, as: texts, recordsEvents: true)

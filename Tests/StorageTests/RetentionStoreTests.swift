@@ -76,7 +76,6 @@ struct RetentionStoreTests {
         try await save(["1"], asked: 99, on: stage)
         #expect(try await data.newestSignedDate() == ago(99))
         #expect(try await data.doubt(about: Self.now) == nil)
-        await stage.store.close()
     }
 
     @Test("A purchase stays readable after the notification that reported it has expired", arguments: engines)

@@ -133,6 +133,5 @@ struct SharedOutboxTests {
         #expect(try await claim("fifth", from: stage.store, targetKey).isEmpty)
         for delivery in taken { try await other.outbox.settle(delivery, .delivered(bodies: 1), at: .now) }
         #expect(try await other.outbox.deliveries(in: .delivered).count == 16)
-        await other.close()
     }
 }

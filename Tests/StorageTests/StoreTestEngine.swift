@@ -53,6 +53,22 @@ struct StoreStage {
     /// Opens the same data a second time, as another process does.
     func second() async throws -> any Store { try await Self.open(place, hintsPerDay: hintsPerDay) }
 
+    /// A new store with a copy of the customers' transactions. A copied store lacks what is not copied but derived from
+    /// signed texts, like one of an earlier version.
+    func copied(on engine: StoreTestEngine) async throws -> StoreStage {
+        let copy = try await StoreStage(engine)
+        let source = try #require(store as? any StoreTransfer)
+        let destination = try #require(copy.store as? any StoreTransfer)
+        _ = try await destination.beginCopy(from: "test")
+        for name in ["app", "signedHeader", "customer", "transactionRecord"] {
+            let table = try #require(StoreTable.copied.first { $0.name == name })
+            try await destination.insert(
+                try await source.rows(table.copy, after: nil, limit: 9, decodesJWS: false), into: table)
+        }
+        try await destination.finishCopy()
+        return copy
+    }
+
     // MARK: - What happens to customers
 
     func save(_ customer: CustomerRow) async throws {

@@ -98,7 +98,6 @@ struct StoreTransferTests {
         let copy = try sqlite("destination.sqlite")
         #expect(try await contents(of: copy) == contents(of: source))
         #expect(try await StoreDigest.all(of: copy) == StoreDigest.all(of: source))
-        await copy.close()
         await source.close()
     }
 
@@ -174,7 +173,6 @@ struct StoreTransferTests {
             try await StoreCopy(from: source, named: "b", to: begun).run { _ in true }
         }
         #expect(error?.reason == "the store holds an unfinished copy of another store")
-        for store in [source, other, same, begun] { await store.close() }
     }
 
     @Test("The digest does not depend on row ids, and shows a changed, a missing and a doubled row")
@@ -186,7 +184,6 @@ struct StoreTransferTests {
             #expect(left != right, "\(left.title)")
             #expect(left.text.count == 64)
         }
-        await store.close()
         await fewer.close()
     }
 }

@@ -18,6 +18,16 @@ package final class RawConnection: Sendable {
         package var body: [UInt8]
 
         package var text: String { String(decoding: body, as: UTF8.self) }
+        package var json: JSONValue { (try? JSONValue(reading: body)) ?? .null }
+        /// The receipt status; `nil` if the HTTP status is not 200.
+        package var verdict: Int64? { status == 200 ? json["status"]?.integer : nil }
+        /// HTTP status and code of a problem document, for example `404 notFound`.
+        package var problem: String {
+            guard header("Content-Type") == "application/problem+json", json["status"] == .number(Int64(status)),
+                json["title"]?.text?.isEmpty == false
+            else { return "\(status), not a problem" }
+            return "\(status) \(json["code"]?.text ?? "-")"
+        }
 
         package func header(_ name: String) -> String? {
             let prefix = name.lowercased() + ":"
@@ -168,10 +178,27 @@ extension RawConnection {
         _ path: String, _ body: [UInt8],
         _ headers: [String] = ["Host: proxy.example", "Content-Type: application/json"],
         version: String = "HTTP/1.1"
+    ) -> [UInt8] { request("POST", path, headers, body, version: version) }
+
+    /// Returns the bytes of a request. Without a body, it has no Content-Length either.
+    package static func request(
+        _ method: String, _ path: String, _ headers: [String] = ["Host: localhost"], _ body: [UInt8]? = nil,
+        version: String = "HTTP/1.1"
     ) -> [UInt8] {
-        let head = (["POST \(path) \(version)"] + headers + ["Content-Length: \(body.count)", "", ""])
-            .joined(separator: "\r\n")
-        return Array(head.utf8) + body
+        let length = body.map { ["Content-Length: \($0.count)"] } ?? []
+        let head = (["\(method) \(path) \(version)"] + headers + length + ["", ""]).joined(separator: "\r\n")
+        return Array(head.utf8) + (body ?? [])
+    }
+
+    /// Sends one request on a new connection. It is an error if the connection ends without a response.
+    package static func send(_ request: [UInt8], to port: Int) async throws -> Answer {
+        try await RawConnection(port: port).ask(request)
+    }
+
+    package func ask(_ request: [UInt8]) async throws -> Answer {
+        try await send(request)
+        guard let answer = try await answer() else { throw Failure(description: "no response") }
+        return answer
     }
 }
 

@@ -15,7 +15,12 @@ package enum RecordedDocument {
     }
 
     /// Returns whether a file has the markup of a page. Its style sheets and scripts are files of their own.
+    ///
+    /// Writes the page to the folder in `RECEIPT_BRIDGE_PAGES`, too, for tests in a browser.
     package static func has(page: [UInt8], in path: String) throws -> Bool {
+        if let folder = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] {
+            try Data(page).write(to: URL(filePath: folder).appending(path: URL(filePath: path).lastPathComponent))
+        }
         let markup = String(decoding: page, as: UTF8.self)
             .replacing(#/(<style>|<script>)[\s\S]*?(</style>|</script>)/#) { "\($0.1)\($0.2)" }
         return try has(markup, in: path)

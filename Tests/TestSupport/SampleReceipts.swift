@@ -53,6 +53,31 @@ package enum Corpus {
     }
 }
 
+/// What an independent decoder says about a receipt of the corpus.
+package struct GenuineReceipt: Decodable, Sendable, CustomStringConvertible {
+    package let file, kind, environment, bundleId: String
+    package let verified: Bool
+    package let environmentConflict: Bool?
+    package let transactions: Int
+    package let transactionIds, originalTransactionIds: [String]
+
+    package var description: String { file }
+
+    package var bytes: [UInt8] {
+        get throws {
+            guard let corpus = Corpus.folder else { throw SharedSimulator.Missing(what: "the corpus") }
+            let folder = kind == "appReceipt" ? "app-receipts" : "transaction-receipts"
+            return [UInt8](try Data(contentsOf: corpus.appending(path: "\(folder)/\(file)")))
+        }
+    }
+
+    /// None if there is no corpus.
+    package static let all: [GenuineReceipt] = {
+        let lines = Corpus.folder.flatMap { try? Data(contentsOf: $0.appending(path: "expected.jsonl")) } ?? Data()
+        return lines.split(separator: 0x0A).compactMap { try? JSONDecoder().decode(GenuineReceipt.self, from: $0) }
+    }()
+}
+
 /// The checkout that contains this file.
 package enum Repository {
     package static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -20,8 +20,10 @@ package enum SharedSimulator {
     package static var foreign: TestPKI { get throws { try foreignMade.get() } }
 
     /// A new store. By default it has 36 customers: all common kinds, all but two of them in both environments.
-    package static func store(customers: Int = 36) throws -> SimulatedStore {
-        try SimulatedStore(seed: 7, customers: customers, clock: .fixed(noon), pki: try pki)
+    package static func store(
+        customers: Int = 36, clock: SimulatedClock = .fixed(noon), options: WorldOptions = .init()
+    ) throws -> SimulatedStore {
+        try SimulatedStore(seed: 7, customers: customers, clock: clock, pki: try pki, options: options)
     }
 
     private static let shared = Result { try store() }
@@ -36,14 +38,7 @@ package enum SharedSimulator {
 
     package static func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
-    ) throws -> IssuedReceipt {
-        guard
-            let receipt = try world.receipts.first(where: {
-                $0.customer.kind == kind && $0.environment == environment && $0.plan.version == version
-            })
-        else { throw Missing(what: "a receipt of \(kind) in \(environment), version \(version ?? 0)") }
-        return receipt
-    }
+    ) throws -> IssuedReceipt { try world.receipt(kind, environment, version: version) }
 
     package struct Missing: Error {
         package let what: String

@@ -31,6 +31,46 @@ extension SimulatedStore {
         await task?.value
     }
 
+    /// Returns the first customer of this kind.
+    package func customer(
+        _ kind: CustomerKind = .activeSubscription, _ environment: AppStoreEnvironment = .production
+    ) throws -> SimulatedCustomer {
+        let found = world.customers.first { $0.kind == kind && $0.environment == environment }
+        guard let found else { throw SharedSimulator.Missing(what: "a customer of \(kind) in \(environment)") }
+        return found
+    }
+
+    /// Returns the first receipt of a customer of this kind: a transactionReceipt if a version is given.
+    package func receipt(
+        _ kind: CustomerKind = .activeSubscription, _ environment: AppStoreEnvironment = .production,
+        version: UInt8? = nil
+    ) throws -> IssuedReceipt {
+        let found = receipts.first {
+            $0.customer.kind == kind && $0.environment == environment && $0.plan.version == version
+        }
+        guard let found else {
+            throw SharedSimulator.Missing(what: "a receipt of \(kind) in \(environment), version \(version ?? 0)")
+        }
+        return found
+    }
+
+    /// Returns the first purchase of this kind in production that is not shared.
+    package func purchase(_ kind: SimulatedProduct.Kind = .autoRenewable) throws -> SimulatedTransaction {
+        let purchases = world.customers.filter { $0.environment == .production }.flatMap(\.transactions)
+        guard let purchase = purchases.first(where: { $0.product.kind == kind && !$0.isFamilyShared }) else {
+            throw SharedSimulator.Missing(what: "a purchase of \(kind)")
+        }
+        return purchase
+    }
+
+    /// Returns the response of the simulated verifyReceipt, without HTTP.
+    package func verdict(
+        on receipt: String, at endpoint: SimulatedVerifyReceipt.Endpoint = .automatic,
+        password: String? = SimulatedApp.first.sharedSecret, _ further: KeyValuePairs<String, JSONValue?> = [:]
+    ) throws -> JSONValue {
+        try verifyReceipt.answer(body: Question.body(receipt, password: password, further), at: endpoint)
+    }
+
     /// Lets `count` events happen and sends the notifications about them.
     @discardableResult
     package func simulate(
@@ -75,7 +115,29 @@ extension SimulatedCredentials {
     }
 }
 
+extension IssuedReceipt {
+    /// The body of a verifyReceipt request with the app's shared secret.
+    package var question: [UInt8] { Question.body(base64, password: SimulatedApp.first.sharedSecret) }
+}
+
 extension TestPKI {
+    /// Returns the body of a version 2 notification as the App Store posts it.
+    package func notification(
+        _ type: String = "TEST", _ uuid: String, about transaction: SimulatedTransaction? = nil,
+        in environment: AppStoreEnvironment = .production, at date: Timestamp = SharedSimulator.noon
+    ) throws -> [UInt8] {
+        let signed = try transaction.map { try jwsSigner.jws(payload: $0.row(environment, signedDate: date)) }
+        let payload = JSONValue([
+            "notificationType": type, "notificationUUID": uuid, "version": "2.0", "signedDate": date.milliseconds,
+            "data": JSONValue([
+                "bundleId": SimulatedApp.first.bundleId,
+                "appAppleId": environment == .production ? SimulatedApp.first.appAppleId : nil,
+                "environment": environment.rawValue, "signedTransactionInfo": signed,
+            ]),
+        ])
+        return JSONValue(["signedPayload": try jwsSigner.jws(payload: payload)]).bytes
+    }
+
     /// A signer with an EC key; App Receipts must be signed with RSA.
     package func ecSigner() throws(CryptographyError) -> ReceiptSigner { try issueReceiptSigner(key: try .p256()) }
 }

@@ -52,16 +52,29 @@ extension ProxyConfiguration {
 }
 
 extension SimulatedStore {
-    /// Runs `work` while this App Store serves its port, and shuts everything down afterwards.
-    package func serving<Value>(_ work: (_ port: Int, CurlTransport) async throws -> Value) async throws -> Value {
+    /// Runs `work` while this App Store serves its port, and stops it afterwards.
+    package func serving<Value>(_ work: (_ port: Int) async throws -> Value) async throws -> Value {
         let port = try await start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let result: Result<Value, any Error>
-        do { result = .success(try await work(port, transport)) } catch { result = .failure(error) }
-        await transport.shutDown()
-        await stop()
-        return try result.get()
+        return try await finally(stop) { try await work(port) }
     }
+
+    /// The same with a transport to it.
+    package func serving<Value>(_ work: (_ port: Int, CurlTransport) async throws -> Value) async throws -> Value {
+        try await serving { port in
+            let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+            return try await finally({ await transport.shutDown() }) { try await work(port, transport) }
+        }
+    }
+}
+
+/// Runs `work`, and then `end` whether it fails or not: a `defer` that may wait.
+package func finally<Value>(
+    _ end: () async -> Void, _ work: () async throws -> Value
+) async throws -> Value {
+    let result: Result<Value, any Error>
+    do { result = .success(try await work()) } catch { result = .failure(error) }
+    await end()
+    return try result.get()
 }
 
 extension Logger {

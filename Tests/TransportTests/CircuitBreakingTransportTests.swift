@@ -1,5 +1,6 @@
 import ReceiptBridgeHTTPTestServer
 import Synchronization
+import ReceiptBridgeTestSupport
 import Testing
 import ReceiptBridgeTransport
 
@@ -9,15 +10,14 @@ struct CircuitBreakingTransportTests {
         consecutiveFailures: 3, probeInterval: .milliseconds(200), minimumTimeout: .milliseconds(100))
 
     /// Runs a test with a circuit-breaking transport, a manual clock and the recorded changes of state.
-    private func withTransport(_ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void) async throws {
+    private func withTransport(
+        _ work: (CircuitBreakingTransport, Clock, Recorded<String>) async throws -> Void
+    ) async throws {
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let (clock, changes) = (Clock(), Changes())
+        let (clock, changes) = (Clock(), Recorded<String>())
         let transport = CircuitBreakingTransport(
-            curl, policy: Self.quick, whenChanged: { changes.note($0.state) }, now: { clock.now })
-        let result: Result<Void, any Error>
-        do { result = .success(try await work(transport, clock, changes)) } catch { result = .failure(error) }
-        await transport.shutDown()
-        try result.get()
+            curl, policy: Self.quick, whenChanged: { changes.add($0.state.rawValue) }, now: { clock.now })
+        try await finally({ await transport.shutDown() }) { try await work(transport, clock, changes) }
     }
 
     private final class Clock: Sendable {
@@ -26,14 +26,6 @@ struct CircuitBreakingTransportTests {
         var now: ContinuousClock.Instant { instant.withLock { $0 } }
 
         func advance(by duration: Duration) { instant.withLock { $0 += duration } }
-    }
-
-    private final class Changes: Sendable {
-        private let states = Mutex<[String]>([])
-
-        var all: [String] { states.withLock { $0 } }
-
-        func note(_ state: CircuitBreaker.State) { states.withLock { $0.append(state.rawValue) } }
     }
 
     /// A switch that makes the server healthy.
@@ -67,10 +59,6 @@ struct CircuitBreakingTransportTests {
         let health = Health()
         let failing = try TestServer { _ in health.isHealthy ? .json("{}") : fault }
         let healthy = try TestServer(reply: .json("{}"))
-        defer {
-            failing.stop()
-            healthy.stop()
-        }
         try await withTransport { transport, clock, changes in
             for _ in 0..<3 {
                 #expect(
@@ -100,7 +88,6 @@ struct CircuitBreakingTransportTests {
     func hangingProbe() async throws {
         let health = Health()
         let server = try TestServer { _ in health.isHealthy ? .after(seconds: 0.6, .json("{}")) : .hangUp }
-        defer { server.stop() }
         try await withTransport { transport, clock, changes in
             for _ in 0..<3 { #expect(await send(transport, server.url()) == "emptyReply") }
             health.recover()
@@ -124,7 +111,6 @@ struct CircuitBreakingTransportTests {
                 for _ in 0..<8 { #expect(await send(transport, server.url()) == "\(status)") }
                 #expect(changes.all.isEmpty)
             }
-            server.stop()
         }
         let silent = try TestServer(reply: .never)
         try await withTransport { transport, _, changes in
@@ -134,7 +120,6 @@ struct CircuitBreakingTransportTests {
             for task in tasks { #expect(await task.value == "cancelled") }
             #expect(changes.all.isEmpty && transport.states.allSatisfy { $0.inFlight == 0 })
         }
-        silent.stop()
     }
 
     @Test("The breaker opens if the connection is refused or the name cannot be resolved")
@@ -155,7 +140,6 @@ struct CircuitBreakingTransportTests {
     @Test("Retries over the retry budget fail at once")
     func retryBudget() async throws {
         let quick = try TestServer(reply: .json("{}"))
-        defer { quick.stop() }
         try await withTransport { transport, _, _ in
             for _ in 0..<20 { #expect(await send(transport, quick.url()) == "200") }
             var answers: [String] = []

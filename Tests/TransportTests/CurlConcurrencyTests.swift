@@ -1,5 +1,5 @@
 import ReceiptBridgeHTTPTestServer
-import func ReceiptBridgeTestSupport.eventually
+import ReceiptBridgeTestSupport
 import Testing
 import ReceiptBridgeTransport
 
@@ -173,7 +173,6 @@ struct CurlConcurrencyTests {
         #expect(await transport.failure(of: request)?.code == .shutDown)
         await transport.shutDown()
         #expect(await eventually { server.counts.abandoned == 10 })
-        server.stop()
     }
 
     @Test("Shutdown with a grace period lets requests in flight finish")
@@ -185,7 +184,6 @@ struct CurlConcurrencyTests {
         #expect(await eventually { server.counts.requests == 1 })
         await transport.shutDown(grace: .seconds(30))
         #expect(try await task.value.get().body == [1])
-        server.stop()
     }
 
     @Test("A transport that is released without shutdown closes its connections")
@@ -197,6 +195,5 @@ struct CurlConcurrencyTests {
             #expect(server.counts.open == 1)
         }
         #expect(await eventually { server.counts.open == 0 })
-        server.stop()
     }
 }

@@ -1,5 +1,5 @@
 import ReceiptBridgeHTTPTestServer
-import struct ReceiptBridgeTestSupport.Named
+import ReceiptBridgeTestSupport
 import Synchronization
 import Testing
 import ReceiptBridgeTransport

@@ -7,10 +7,19 @@ struct ExchangeScheduleTests {
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
 
+    private func submit(
+        _ ids: ClosedRange<UInt64>, _ origin: String = "a", of owner: String = "", until deadline: Int = 60_000,
+        now: Int = 0, _ schedule: inout ExchangeSchedule
+    ) {
+        for id in ids {
+            schedule.submitted(.init(id, origin: origin, owner: owner, deadline: at(deadline)), now: at(now))
+        }
+    }
+
     @Test("Exchanges start in order of arrival up to the limit, the next one when one has ended")
     func order() {
         var schedule = ExchangeSchedule(.init(total: 9, perOrigin: 2))
-        for id in 1...4 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(1000)), now: start) }
+        submit(1...4, until: 1000, &schedule)
         #expect(schedule.actions(now: start) == [.start(1), .start(2)])
         #expect(schedule.actions(now: start) == [])
         schedule.finished(2, now: start)
@@ -23,8 +32,8 @@ struct ExchangeScheduleTests {
     @Test("A full queue of one origin does not delay another, and all origins share the total limit")
     func origins() {
         var schedule = ExchangeSchedule(.init(total: 3, perOrigin: 2))
-        for id in 1...3 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(1000)), now: start) }
-        for id in 4...5 { schedule.submitted(.init(UInt64(id), origin: "b", deadline: at(1000)), now: start) }
+        submit(1...3, until: 1000, &schedule)
+        submit(4...5, "b", until: 1000, &schedule)
         let first = schedule.actions(now: start)
         #expect(first.count == 3)
         for case .start(let id) in first { schedule.finished(id, now: start) }
@@ -34,9 +43,9 @@ struct ExchangeScheduleTests {
     @Test("A deadline ends running and waiting exchanges once, and not early")
     func deadlines() {
         var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
-        schedule.submitted(.init(1, origin: "a", deadline: at(100)), now: start)
-        schedule.submitted(.init(2, origin: "a", deadline: at(50)), now: start)
-        schedule.submitted(.init(3, origin: "a", deadline: at(200)), now: start)
+        submit(1...1, until: 100, &schedule)
+        submit(2...2, until: 50, &schedule)
+        submit(3...3, until: 200, &schedule)
         #expect(schedule.actions(now: start) == [.start(1)])
         #expect(schedule.pause(from: start) == .milliseconds(50))
         #expect(schedule.actions(now: at(49)) == [])
@@ -51,7 +60,7 @@ struct ExchangeScheduleTests {
     @Test("Canceling ends running and waiting exchanges; ended and unknown ones are ignored")
     func cancelling() {
         var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
-        for id in 1...3 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(100)), now: start) }
+        submit(1...3, until: 100, &schedule)
         #expect(schedule.actions(now: start) == [.start(1)])
         for id in [2, 2, 1, 7] { schedule.cancelled(UInt64(id), now: start) }
         #expect(schedule.actions(now: start) == [.fail(2, .cancelled), .fail(1, .cancelled), .start(3)])
@@ -65,7 +74,7 @@ struct ExchangeScheduleTests {
         var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
         schedule.stop(at: at(500))
         #expect(schedule.isDone)
-        for id in 1...3 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(1000)), now: start) }
+        submit(1...3, until: 1000, &schedule)
         #expect(!schedule.isDone)
         #expect(schedule.actions(now: start) == [.start(1)])
         #expect(schedule.pause(from: start) == .milliseconds(500))
@@ -79,13 +88,9 @@ struct ExchangeScheduleTests {
     @Test("Owners take turns, so that one that floods does not delay another; within an owner the order stays")
     func owners() {
         var schedule = ExchangeSchedule(.init(total: 2, perOrigin: 2))
-        for id in 1...1_000 as ClosedRange<UInt64> {
-            schedule.submitted(.init(id, origin: "a", owner: "flood", deadline: at(60_000)), now: start)
-        }
+        submit(1...1_000, of: "flood", &schedule)
         #expect(schedule.actions(now: start) == [.start(1), .start(2)])
-        for id in 2_001...2_003 as ClosedRange<UInt64> {
-            schedule.submitted(.init(id, origin: "a", owner: "quiet", deadline: at(60_000)), now: start)
-        }
+        submit(2_001...2_003, of: "quiet", &schedule)
         var started: [ExchangeSchedule.Action] = []
         for id in [1, 3, 2_001, 4, 2_002, 5] as [UInt64] {
             schedule.finished(id, now: start)
@@ -124,8 +129,10 @@ struct ExchangeScheduleTests {
         #expect(schedule.actions(now: start).count == 1)
     }
 
-    @Test("Without deliveries a host has its whole limit; one target has three quarters of the deliveries' share")
+    @Test("Without deliveries a host, or an only owner, has its whole limit; one target three quarters of their share")
     func shares() {
+        var only = ExchangeSchedule(.init(total: 64, perOrigin: 32))
+        #expect(started(100, "a", of: "app", from: 1, &only) == 32)
         var schedule = ExchangeSchedule(.init(total: 64, perOrigin: 48))
         #expect(started(100, "a", from: 1, &schedule) == 48)
         #expect(started(100, "target", isDelivery: true, from: 200, &schedule) == 12)
@@ -139,9 +146,7 @@ struct ExchangeScheduleTests {
         schedule.finished(1, now: start)
         #expect(started(100, "a", of: "slow", from: 100, &schedule) == 28)
         // Later than a second, in which nothing started.
-        for id in 2...4 as ClosedRange<UInt64> {
-            schedule.submitted(.init(id, origin: "a", owner: "quick", deadline: at(60_000)), now: at(3_000))
-        }
+        submit(2...4, of: "quick", now: 3_000, &schedule)
         #expect(schedule.actions(now: at(3_000)) == [.start(2), .start(3), .start(4)])
         #expect(started(1, "a", from: 5, &schedule) == 1)
     }
@@ -162,18 +167,10 @@ struct ExchangeScheduleTests {
         #expect(started(1, "a", of: "g", from: 90, &schedule) == 0)
     }
 
-    @Test("An only owner has every exchange")
-    func onlyOwner() {
-        var schedule = ExchangeSchedule(.init(total: 64, perOrigin: 32))
-        #expect(started(100, "a", of: "app", from: 1, &schedule) == 32)
-    }
-
     @Test("Only some exchanges connect at once; the next starts when a connection is ready or has failed")
     func connecting() {
         var schedule = ExchangeSchedule(.init(total: 9, perOrigin: 9, connectingPerOrigin: 2))
-        for id in 1...5 as ClosedRange<UInt64> {
-            schedule.submitted(.init(id, origin: "a", deadline: at(1_000)), now: start)
-        }
+        submit(1...5, until: 1_000, &schedule)
         #expect(schedule.actions(now: start) == [.start(1), .start(2)])
         schedule.connected(1)
         schedule.connected(1)

@@ -1,4 +1,5 @@
 import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
 
 /// Runs the body with a new server and transport, and shuts both down.
@@ -9,20 +10,12 @@ func withServer(
 ) async throws {
     let server = try TestServer(answer)
     let transport = try CurlTransport(configuration)
-    let result: Result<Void, any Error>
-    do {
-        result = .success(try await body(server, transport))
-    } catch {
-        result = .failure(error)
-    }
-    await transport.shutDown()
-    server.stop()
-    try result.get()
+    try await finally({ await transport.shutDown() }) { try await body(server, transport) }
 }
 
 typealias Outcome = Result<HTTPResponse, TransportError>
 
-extension CurlTransport {
+extension HTTPTransport {
     func outcome(of request: HTTPRequest) async -> Outcome {
         do throws(TransportError) {
             return .success(try await send(request))

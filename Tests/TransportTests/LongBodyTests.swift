@@ -1,36 +1,25 @@
 import ReceiptBridgeHTTPTestServer
-import Synchronization
+import ReceiptBridgeTestSupport
 import Testing
 import ReceiptBridgeTransport
 
 @Suite("Long bodies over libcurl")
 struct LongBodyTests {
-    private final class States: Sendable {
-        private let names = Mutex<[String]>([])
-        var all: [String] { names.withLock { $0 } }
-        func note(_ state: CircuitBreaker.State) { names.withLock { $0.append(state.rawValue) } }
-    }
-
     // T22
     @Test("A timeout while sending a long body is not a failure of the host; a short request without a response is")
     func slowUpload() async throws {
         let server = try DeafServer()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let states = States()
+        let states = Recorded<String>()
         let timeout = Duration.milliseconds(600)
         let transport = CircuitBreakingTransport(
             curl, policy: CircuitBreaker.Policy(consecutiveFailures: 3, minimumTimeout: .milliseconds(100)),
-            whenChanged: { states.note($0.state) })
+            whenChanged: { states.add($0.state.rawValue) })
         func send(_ bytes: Int) async throws -> TransportError? {
             let request = try HTTPRequest(
                 method: .post, url: "http://127.0.0.1:\(server.port)/", body: [UInt8](repeating: 0x20, count: bytes),
                 timeout: timeout)
-            do throws(TransportError) {
-                _ = try await transport.send(request)
-                return nil
-            } catch {
-                return error
-            }
+            return await transport.outcome(of: request).failure
         }
         /// Sends requests at the same time, because each takes the whole timeout.
         func errors(_ count: Int, of bytes: Int) async throws -> [TransportError?] {

@@ -17,7 +17,6 @@ struct ProxyTests {
         #expect(error?.description == "connectFailed: example.com: the proxy rejected the request with status 407")
         #expect(proxy.counts.requests == 1)
         await transport.shutDown()
-        proxy.stop()
     }
 
     @Test(

@@ -9,14 +9,13 @@ private final class TLSServer {
     static let tool = "/usr/bin/openssl"
     let port: Int
     let certificate: String
-    private let folder: URL
+    private let folder: TemporaryFolder
     private let process = Process()
 
     init(_ options: [String] = []) throws {
-        folder = TestProcess.folder.appending(path: "tls-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        certificate = folder.appending(path: "certificate.pem").path
-        let key = folder.appending(path: "key.pem").path
+        folder = try TemporaryFolder()
+        certificate = folder.path("certificate.pem")
+        let key = folder.path("key.pem")
         let generator = Process()
         generator.executableURL = URL(filePath: Self.tool)
         generator.arguments = [
@@ -48,7 +47,6 @@ private final class TLSServer {
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         TestProcess.ended(process.processIdentifier)
-        try? FileManager.default.removeItem(at: folder)
     }
 }
 
@@ -56,33 +54,24 @@ private final class TLSServer {
 // everywhere.
 @Suite("TLS", .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.tool), "needs /usr/bin/openssl"))
 struct TLSTests {
-    private func send(_ server: TLSServer, caFile: String?) async throws -> Result<Int, TransportError> {
+    private func outcome(_ server: TLSServer, caFile: String?) async throws -> Outcome {
         let transport = try CurlTransport(CurlConfiguration(version: "0-test", caFile: caFile))
         let request = try HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)/")
-        var result: Result<Int, TransportError>
-        do throws(TransportError) {
-            result = .success(try await transport.send(request).status)
-        } catch {
-            result = .failure(error)
-        }
-        await transport.shutDown()
-        return result
+        return try await finally({ await transport.shutDown() }) { await transport.outcome(of: request) }
     }
 
     @Test("An unknown certificate is rejected, and accepted if it is in the CA file")
     func trust() async throws {
         let server = try TLSServer()
-        let error = await #expect(throws: TransportError.self) { try await send(server, caFile: nil).get() }
-        #expect(error?.code == .tlsFailed)
-        #expect(try await send(server, caFile: server.certificate).get() == 200)
+        #expect(try await outcome(server, caFile: nil).failure?.code == .tlsFailed)
+        #expect(try await outcome(server, caFile: server.certificate).get().status == 200)
     }
 
     @Test("A server with TLS 1.1 only is rejected, and a missing CA file is tlsFailed")
     func failures() async throws {
         let (old, server) = (try TLSServer(["-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"]), try TLSServer())
         for (server, file) in [(old, old.certificate), (server, "/no/such/file.pem")] {
-            let error = await #expect(throws: TransportError.self) { try await send(server, caFile: file).get() }
-            #expect(error?.code == .tlsFailed, "\(file)")
+            #expect(try await outcome(server, caFile: file).failure?.code == .tlsFailed, "\(file)")
         }
     }
 }

@@ -1,6 +1,8 @@
 package import ReceiptBridgeAppStore
 package import ReceiptBridgeBase
 package import ReceiptBridgeCore
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 
 /// A filter for the notification history: by customer, by type or only failed deliveries.
 ///
@@ -20,7 +22,7 @@ package struct HistoryFilter: Sendable, Hashable {
         guard type == nil || transactionId == nil else {
             throw InvalidOperation("--type and --transaction-id cannot be combined")
         }
-        if let type, let sentence = NotificationTypeName.misspelling(type) {
+        if let type, let sentence = NotificationType.misspelling(type) {
             throw InvalidOperation("--type: \(sentence)")
         }
         self.type = type

@@ -40,52 +40,30 @@ package struct RefundSweep: Sendable {
         var targets = targets
         return try await limits.run(
             maximumCalls: 600, isStopped: { [monitor] in monitor.isStopped }, next: { try await targets.next() },
-            perform: { [clients] target, options in try await Answer(of: target, from: clients, options) },
+            perform: { [clients] target, options -> RefundHistory? in
+                guard let client = clients.client(for: target.scope.bundleId) else { return nil }
+                return try await RefundHistory(of: target, from: client, options)
+            },
             finish: { target, result in
                 switch result {
-                case .success(.refunds(let refunds)):
-                    let isErased =
-                        try await target.isStored
-                        ? !store.customers.isRecorded(target.identifier, of: target.scope.bundleId) : false
-                    if !isErased {
-                        let unknown = try await store.refunds.save(
-                            refunds.compactMap { RefundRow($0) }, in: target.scope, at: .now, source: source,
-                            reportingTo: reportTargets(target.scope.bundleId))
-                        monitor.change { $0.unknown += unknown }
-                        if !refunds.isEmpty { try await found() }
+                case .success(let history?):
+                    let unknown = try await history.save(
+                        to: store.refunds, at: .now, source: source,
+                        reportingTo: reportTargets(target.scope.bundleId))
+                    monitor.change {
+                        $0.unknown += unknown ?? 0
+                        $0.swept += 1
                     }
-                    monitor.change { $0.swept += 1 }
-                case .success(.unknown): monitor.change { $0.notFound += 1 }
-                case .success(.withoutKey): monitor.change { $0.withoutKey += 1 }
+                    if unknown != nil, !history.isEmpty { try await found() }
+                case .success(nil):
+                    let hasKey = clients.handles(target.scope.bundleId)
+                    monitor.change { if hasKey { $0.notFound += 1 } else { $0.withoutKey += 1 } }
                 case .failure: monitor.change { $0.failed += 1 }
                 }
                 var isDone = true
                 if case .failure = result { isDone = false }
                 try checkpoint.end(target, isDone: isDone)
             })
-    }
-
-    private enum Answer: Sendable {
-        case refunds([Signed<TransactionPayload>])
-        /// The App Store does not know the customer.
-        case unknown
-        /// The app has no key.
-        case withoutKey
-
-        init(of target: RefundTarget, from clients: ServerAPISource, _ options: CallOptions) async throws(UpstreamError)
-        {
-            guard let client = clients.client(for: target.scope.bundleId) else {
-                self = .withoutKey
-                return
-            }
-            do throws(UpstreamError) {
-                self = .refunds(
-                    try await client.refunds(target.identifier, in: target.scope.environment, options).transactions)
-            } catch {
-                guard error.isUnknownTransaction else { throw error }
-                self = .unknown
-            }
-        }
     }
 
     // MARK: - Output

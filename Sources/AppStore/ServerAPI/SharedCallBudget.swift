@@ -10,24 +10,11 @@ package protocol SharedCallBudget: Sendable {
     func take(
         _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
         reserved: Int64
-    ) async -> SharedCallGrant?
+    ) async -> CallGrant?
 
     /// Gives back calls that were taken and not made.
     func giveBack(_ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) async
 
     /// Blocks a bucket for all servers, because Apple returned 429 with `Retry-After`.
     func pause(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, for pause: Duration) async
-}
-
-/// The calls that were granted from a shared bucket.
-package struct SharedCallGrant: Sendable, Hashable {
-    package let count: Int64
-    /// The number of whole calls left in the bucket.
-    package let left: Int64
-    /// If none was granted: the time until one may be granted.
-    package let wait: Duration
-
-    package init(count: Int64, left: Int64, wait: Duration) {
-        (self.count, self.left, self.wait) = (count, left, wait)
-    }
 }

@@ -66,7 +66,6 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     package var cancellationDate: Timestamp?
     /// Attribute 1720, only of a refund: 0 or 1.
     package var cancellationReason: Int64?
-    /// Attributes to append.
     package var extraAttributes: [ReceiptAttribute] = []
     /// Whether the receipt says if the purchase is shared, as newer receipts do.
     package var includesOwnership = true

@@ -42,12 +42,10 @@ package struct AppReceiptEncoder: Sendable {
         self.options = options
     }
 
-    /// Returns a complete receipt.
     package func encode(_ content: AppReceiptContent) throws(CryptographyError) -> [UInt8] {
         try encode(payload: content.payload(sorted: options.sortsAttributes))
     }
 
-    /// Returns a receipt with any payload.
     package func encode(payload: [UInt8]) throws(CryptographyError) -> [UInt8] {
         let signed = options.innerOctetString ? DEREncoder.octetString(payload) : payload
         let signature =

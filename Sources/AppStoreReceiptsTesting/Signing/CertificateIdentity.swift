@@ -6,7 +6,6 @@ package struct CertificateIdentity: Sendable {
     package let template: CertificateTemplate
     package let issuerName: DistinguishedName
     package let key: SigningKey
-    /// The certificate in DER.
     package private(set) var certificate: [UInt8]
 
     /// Creates the identity of a certificate that was issued in an earlier run and stored.

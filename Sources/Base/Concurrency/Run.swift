@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Works on many items, a few at a time, until a limit, a signal or a failure whose cause is not a single item.
 package struct Run: Sendable {
     /// The reason to stop before the next item, after so many; `nil` to continue.
@@ -90,4 +92,82 @@ package struct Run: Sendable {
         try? await Task.sleep(for: tick)
         return .tick
     }
+}
+
+/// The reason why a run over many items stopped early. The same command resumes it.
+package enum RunStop: Sendable, Hashable {
+    case limit, time, signal, budget
+    /// The App Store rejects the key or cannot be reached, or a store cannot be written.
+    case rejectedKey, unreachable, storeFailed
+    /// A plan of the run was wanted, not the run.
+    case planned
+    /// Too many calls in a row failed, so the cause is not a single item.
+    case failing(String)
+    /// The other side rejects what every call needs, or cannot be reached.
+    case refused(String)
+
+    /// Text to print after "stopped:".
+    package var sentence: String {
+        switch self {
+        case .limit: "--limit is reached"
+        case .time: "--max-hours is reached"
+        case .signal: "interrupted by a signal"
+        case .budget: "the hourly budget of calls is used up"
+        case .rejectedKey: "the App Store rejected the key"
+        case .unreachable: "the App Store Server API cannot be reached"
+        case .storeFailed: "the store cannot be written (--no-store leaves it out)"
+        case .planned: "planned only"
+        case .failing(let reason): "calls to the App Store fail: \(reason)"
+        case .refused(let reason): reason
+        }
+    }
+}
+
+/// The limits of a run over many items.
+package struct RunLimits: Sendable {
+    /// `nil` for no limit, as for the time.
+    package var items: Int64?
+    /// Time after which nothing new is started; `nil` for no limit.
+    package var time: Duration?
+    private let start = ContinuousClock.now
+
+    /// Number of failures in a row after which their cause is not a single item: each of the workers has then failed
+    /// several times.
+    package static let failuresInARow = 12
+
+    package init(items: Int64? = nil, time: Duration? = nil) {
+        self.items = items
+        self.time = time
+    }
+
+    /// Time since the limits were set.
+    package var timePassed: Duration { start.duration(to: .now) }
+    /// The rest of ``time``; `nil` for no limit.
+    package var timeLeft: Duration? { time.map { $0 - timePassed } }
+
+    /// Returns the reason to stop before the next item, after so many items of this run.
+    package func stop(after started: Int64, isStopped: Bool) -> RunStop? {
+        if isStopped { return .signal }
+        if let items, started >= items { return .limit }
+        if let timeLeft, timeLeft <= .zero { return .time }
+        return nil
+    }
+}
+
+/// The progress of a long run, shared by its tasks and its display, and a flag to stop it.
+package final class RunMonitor<Progress: Sendable>: Sendable {
+    private let progress: Mutex<Progress>
+    private let stopped = Atomic(false)
+
+    package init(_ progress: Progress) { self.progress = Mutex(progress) }
+
+    package var now: Progress { progress.withLock { $0 } }
+
+    package func change(_ body: (inout Progress) -> Void) { progress.withLock { body(&$0) } }
+
+    /// Starts nothing new from now on. The run ends at its next checkpoint.
+    package func stop() { stopped.store(true, ordering: .relaxed) }
+
+    /// `true` after ``stop()``, and in a canceled task.
+    package var isStopped: Bool { stopped.load(ordering: .relaxed) || Task.isCancelled }
 }

@@ -19,7 +19,6 @@ public struct JSONWriter: ~Copyable {
         memory = [UInt8](unsafeUninitializedCapacity: max(capacity, 16)) { $1 = $0.count }
     }
 
-    /// In bytes.
     @inlinable public var count: Int { used }
 
     @inlinable public consuming func finish() -> [UInt8] {

@@ -1,7 +1,7 @@
 /// A family of metrics. The text has its name, the names of its labels and its help. A name in the output has the
 /// prefix `receipt_bridge_`, unless it is one of Prometheus's client libraries (`process_`). The unit and the ending
 /// tell the type: a counter ends in `_total`, a histogram in `_duration_seconds`.
-package enum MetricFamily: String, MetricLabel {
+package enum MetricFamily: String, CaseIterable, Sendable {
     case buildInfo = "build_info{version} Always 1; the label is the version of the program."
     case ready = "ready 1 if the server is ready for requests, otherwise 0."
     case httpRequests = "http_requests_total{route,status} Requests, by route and HTTP status."
@@ -87,8 +87,15 @@ package enum MetricFamily: String, MetricLabel {
     case processThreads = "process_threads Threads."
     case processOpenFiles = "process_open_fds Number of open file descriptors."
     case processMaximumFiles = "process_max_fds Maximum number of open file descriptors."
+}
+
+/// An event that is counted without labels, in ``ProxyMetrics``, and exported without further code: such a metric needs
+/// its declaration and the line that counts. The text is that of a ``MetricFamily``.
+package enum MetricEvent: String, MetricLabel {
     case droppedHints =
         "notification_hints_dropped_total Lookups after notifications that were dropped because too many were in flight."
+    case droppedWrites =
+        "background_writes_dropped_total Background writes to the store that were dropped because too many were waiting, or that failed."
     case recoveredNotifications =
         "notifications_recovered_total Notifications that were refused while the store was unavailable, and fetched from the history afterwards."
     case reconciledNotifications =
@@ -103,38 +110,34 @@ package enum MetricFamily: String, MetricLabel {
         "shared_secret_rejected_total Responses 21004 of Apple's to the configured shared secret; the requests went to the next source."
 }
 
-extension MetricFamily {
-    private struct Row {
-        let name: String
-        let help: String
-        let labels: [String]
-
-        init(_ text: String) {
-            let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
-            let head = parts[0].split(whereSeparator: "{,}".contains).map(String.init)
-            name = head[0].hasPrefix("process_") ? head[0] : "receipt_bridge_\(head[0])"
-            (help, labels) = (parts[1], Array(head.dropFirst()))
-        }
-    }
-
-    private static let rows = Dictionary(uniqueKeysWithValues: allCases.map { ($0, Row($0.rawValue)) })
-
-    /// The families that ``ProxyMetrics`` counts without labels and exports without further code: such a metric needs
-    /// its declaration and the line that counts. The others have a counter of their own.
-    package static let events = allCases.filter {
-        $0.kind == .counter && $0.labels.isEmpty && ![.storeWrites, .droppedLogLines, .processCPU].contains($0)
-    }
-
-    private var row: Row { Self.rows[self] ?? Row(rawValue) }
-    package var name: String { row.name }
-    package var text: String { row.name }
-    /// One sentence.
-    package var help: String { row.help }
+/// A declaration of a family: the first word of its text, and the rest.
+package struct MetricRow: Sendable {
+    package let name: String
+    package let help: String
     /// The names of the labels, in the order in which they are written. The bucket label `le` of a histogram is not
     /// among them.
-    package var labels: [String] { row.labels }
+    package let labels: [String]
     /// The type that is announced to Prometheus.
-    package var kind: MetricsText.Kind {
-        row.name.hasSuffix("_total") ? .counter : row.name.hasSuffix("_duration_seconds") ? .histogram : .gauge
+    package let kind: MetricsText.Kind
+
+    /// All families, in the order of the documents.
+    package static let all = families.map(\.1) + MetricEvent.allCases.map(\.row)
+    private static let families = MetricFamily.allCases.map { ($0, MetricRow($0.rawValue)) }
+    fileprivate static let byFamily = Dictionary(uniqueKeysWithValues: families)
+
+    fileprivate init(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
+        let head = parts[0].split(whereSeparator: "{,}".contains).map(String.init)
+        name = head[0].hasPrefix("process_") ? head[0] : "receipt_bridge_\(head[0])"
+        (help, labels) = (parts[1], Array(head.dropFirst()))
+        kind = name.hasSuffix("_total") ? .counter : name.hasSuffix("_duration_seconds") ? .histogram : .gauge
     }
+}
+
+extension MetricFamily {
+    package var row: MetricRow { MetricRow.byFamily[self] ?? MetricRow(rawValue) }
+}
+
+extension MetricEvent {
+    package var row: MetricRow { MetricRow(rawValue) }
 }

@@ -14,13 +14,23 @@ package struct MetricsText {
     package init() { bytes.reserveCapacity(32_768) }
 
     /// Begins a metric family; its samples follow.
-    package mutating func family(_ family: MetricFamily) {
-        write("# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.kind.rawValue)\n")
+    package mutating func family(_ family: MetricFamily) { begin(family.row) }
+
+    private mutating func begin(_ row: MetricRow) {
+        write("# HELP \(row.name) \(row.help)\n# TYPE \(row.name) \(row.kind.rawValue)\n")
+    }
+
+    /// Writes the family of each event.
+    package mutating func families(of events: CounterTable) {
+        for event in MetricEvent.allCases {
+            begin(event.row)
+            sample(event.row.name, [], events.count(event))
+        }
     }
 
     /// Writes one sample of the family that was begun last, with the values of its labels.
     package mutating func sample(_ family: MetricFamily, _ labels: [String], _ value: some MetricValue) {
-        sample(family.name, zip(family.labels, labels).map { ($0, $1) }, value)
+        sample(family.row.name, zip(family.row.labels, labels).map { ($0, $1) }, value)
     }
 
     /// Writes a family that has at most one sample, without labels.
@@ -64,12 +74,12 @@ package struct MetricsText {
         let buckets = histogram.cumulative
         let count = buckets.last?.count ?? 0
         guard count > 0 || !omitsEmpty else { return }
-        let pairs = zip(family.labels, labels).map { ($0, $1) }
+        let (name, pairs) = (family.row.name, zip(family.row.labels, labels).map { ($0, $1) })
         for (bound, count) in buckets {
-            sample("\(family.name)_bucket", pairs + [("le", bound.metricText)], count)
+            sample("\(name)_bucket", pairs + [("le", bound.metricText)], count)
         }
-        sample("\(family.name)_sum", pairs, seconds)
-        sample("\(family.name)_count", pairs, count)
+        sample("\(name)_sum", pairs, seconds)
+        sample("\(name)_count", pairs, count)
     }
 
     private mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: some MetricValue) {
@@ -101,7 +111,6 @@ package struct MetricsText {
     private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }
 
-/// A number as the value of a sample.
 package protocol MetricValue {
     var metricText: String { get }
 }

@@ -24,3 +24,16 @@ package struct AccountToken: Sendable, Hashable {
         self.text = String(decoding: spelling, as: UTF8.self)
     }
 }
+
+/// The text of a UUID: 8-4-4-4-12 hexadecimal digits in upper or lower case.
+package struct UUIDText: Sendable, Hashable {
+    /// The version, which is the first digit of the third group. 4 stands for random digits (RFC 9562, section 4.2).
+    package let version: Int
+
+    package init?(_ text: String) {
+        guard text.utf8.count == 36, let version = AccountToken(text)?.text.dropFirst(14).first?.hexDigitValue else {
+            return nil
+        }
+        self.version = version
+    }
+}

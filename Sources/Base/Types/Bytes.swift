@@ -1,7 +1,6 @@
 import Foundation
 
 extension Span<UInt8> {
-    /// Returns the bytes of a range as an array.
     package func copy(_ range: Range<Int>) -> [UInt8] { extracting(range).withUnsafeBufferPointer { [UInt8]($0) } }
 
     package func equal(_ left: Range<Int>, _ right: Range<Int>) -> Bool {

@@ -4,6 +4,5 @@ package enum RuleOverride: String, Sendable, Hashable, CaseIterable {
     case expected
     /// Counted and reported.
     case unexpected
-    /// Not reported.
     case ignore
 }

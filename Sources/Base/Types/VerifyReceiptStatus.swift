@@ -13,7 +13,6 @@ package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, Custom
     package static let notPost = Self(rawValue: 21000)
     /// `receipt-data` is missing or malformed. Apple also returns it during outages, for receipts that are fine.
     package static let malformedReceipt = Self(rawValue: 21002)
-    /// The receipt could not be authenticated.
     package static let notAuthentic = Self(rawValue: 21003)
     /// The shared secret does not match the one of the app.
     package static let wrongSharedSecret = Self(rawValue: 21004)
@@ -25,7 +24,6 @@ package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, Custom
     package static let sandboxReceipt = Self(rawValue: 21007)
     /// A production receipt was sent to the sandbox endpoint.
     package static let productionReceipt = Self(rawValue: 21008)
-    /// Internal data access error at Apple.
     package static let internalDataAccess = Self(rawValue: 21009)
     /// The customer's account was not found or has been deleted.
     package static let accountNotFound = Self(rawValue: 21010)

@@ -131,7 +131,9 @@ package struct ServiceComponents: Sendable {
         now: @escaping @Sendable () -> Timestamp
     ) -> UpstreamObservations {
         let writer = store.map { store in
-            BackgroundStoreWriter(store: store, logger: logger, now: now) { atHand.markStored($0, in: $1, by: $2) }
+            BackgroundStoreWriter(store: store, events: counts.events, logger: logger, now: now) {
+                atHand.markStored($0, in: $1, by: $2)
+            }
         }
         let revocations = KnownRevocations(store: store, writer: writer, counts: counts) {
             atHand.markChanged($0, in: $1)

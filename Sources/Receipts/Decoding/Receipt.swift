@@ -105,3 +105,26 @@ package struct Receipt: Sendable {
         self.bundleId = bundleId
     }
 }
+
+/// The kind of the submitted bytes, whether they are authentic or not.
+package enum ReceiptKind: String, Sendable, Hashable {
+    /// A PKCS#7 container with the attributes of an App Receipt.
+    case appReceipt
+    /// The property list that iOS 6 created for one transaction.
+    case transactionReceipt
+    /// A JSON Web Signature from StoreKit 2 or the App Store Server API.
+    case jws
+    case unknown
+}
+
+/// The repairs that are applied to a text before it is decoded.
+package enum ReceiptProfile: String, Sendable, Hashable, CaseIterable {
+    /// Only what Apple's endpoint accepts. This is the default for requests to verifyReceipt.
+    case apple
+    /// The repairs of ``ReceiptRepairer``: for requests to verifyReceipt if the configuration has `profile: tolerant`.
+    /// This is safe because the signature is still verified after the repairs.
+    case tolerant
+    /// The same repairs, and ``ReceiptFinder`` finds the receipt in what is around it: for stored receipts, for
+    /// inspection, and for the customer view.
+    case stored
+}

@@ -1,4 +1,5 @@
 package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 extension ReceiptDecoder {
     /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
@@ -110,5 +111,65 @@ extension ReceiptDecoder {
         else { return nil }
         let bytes = Array(found.bytes.prefix(container.consumed))
         return try? receipt(in: ReceiptInput(kind: found.kind, bytes: bytes, repairs: []))
+    }
+}
+
+extension ReceiptDecoder {
+    /// Prepares the one signature verification that ``decode(_:)`` performs for this receipt, so that a benchmark can
+    /// measure it separately. Throws the same errors as `decode`.
+    package func bareVerification(of text: borrowing Span<UInt8>) throws -> BenchmarkVerification {
+        var input = try ReceiptInput(text, profile: profile)
+        _ = try authenticatedContents(of: &input)
+        switch input.kind {
+        case .appReceipt:
+            let container = try SignedData(ber: input.bytes.span)
+            let signature = try container.signature.get()
+            let (bytes, range) = container.content.location(in: input.bytes)
+            let key = try signerKey(of: container, content: bytes.span.extracting(range), in: input.bytes.span)
+            return try BenchmarkVerification(
+                key: key, signature: input.bytes.span.copy(signature.signer.signature), message: bytes.span.copy(range),
+                digest: signature.signer.digest)
+        default:
+            let blob = try TransactionReceiptBlob(input.bytes.span)
+            let signature = try blob.signature.get()
+            return try BenchmarkVerification(
+                key: signerKey(of: blob), signature: signature.value, message: signature.message,
+                digest: signature.digest)
+        }
+    }
+}
+
+/// The app and environment that a receipt claims, read without verification. They may only be used to route the
+/// request.
+package struct UnverifiedReceiptFields: Sendable, Hashable {
+    package var bundleId: BundleIdentifier?
+    package var environment: AppStoreEnvironment?
+
+    init(_ bundleId: String? = nil, _ environment: AppStoreEnvironment? = nil) {
+        self.bundleId = bundleId.flatMap(BundleIdentifier.init(rawValue:))
+        self.environment = environment
+    }
+}
+
+extension ReceiptDecoder {
+    /// Reads the claimed app and environment without verifying the signature; both are `nil` if the text cannot be
+    /// decoded.
+    package func claims(of text: borrowing Span<UInt8>) -> UnverifiedReceiptFields {
+        guard let input = try? ReceiptInput(text, profile: profile) else { return UnverifiedReceiptFields() }
+        switch input.kind {
+        case .appReceipt:
+            guard let container = try? SignedData(ber: input.bytes.span) else { return UnverifiedReceiptFields() }
+            let (bytes, range) = container.content.location(in: input.bytes)
+            let content = bytes.span.extracting(range)
+            guard let outline = try? AppReceiptAttributes.outline(of: content) else { return UnverifiedReceiptFields() }
+            var receipt = AppReceipt()
+            receipt.receiptType = content.text(outline.receiptType)
+            return UnverifiedReceiptFields(content.text(outline.bundleId), receipt.environment)
+        case .transactionReceipt:
+            let receipt = try? TransactionReceiptBlob(input.bytes.span).receipt
+            return UnverifiedReceiptFields(receipt?.bundleId, receipt?.environment)
+        case .jws, .unknown:
+            return UnverifiedReceiptFields()
+        }
     }
 }

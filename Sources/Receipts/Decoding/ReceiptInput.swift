@@ -12,7 +12,6 @@ struct ReceiptInput: Sendable {
     /// be inspected.
     static let maximumTextSize = 8 << 20
 
-    /// Decodes the text according to the profile.
     init(_ text: borrowing Span<UInt8>, profile: ReceiptProfile) throws(ReceiptDecodingError) {
         guard text.count <= Self.maximumTextSize else { throw Self.tooLarge }
         if !text.isEmpty, let bytes = Base64Text.decode(text, .receipt), !bytes.isEmpty {

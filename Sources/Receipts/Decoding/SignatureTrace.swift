@@ -21,7 +21,6 @@ struct SignatureTrace {
     private(set) var marks: [Mark] = []
     private(set) var role = SignerRole.storeReceipt
 
-    /// Maximum number of certificates, and of signatures.
     private static let limits = (certificates: 16, marks: 4)
 
     /// Each signer with the certificates that may have issued its own.

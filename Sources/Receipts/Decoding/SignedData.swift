@@ -101,7 +101,6 @@ enum SignedContent: Sendable {
     /// The pieces of a constructed OCTET STRING, concatenated.
     case joined([UInt8])
 
-    /// Returns the array that contains the bytes, and their range in it.
     func location(in container: [UInt8]) -> (bytes: [UInt8], range: Range<Int>) {
         switch self {
         case .slice(let range): (container, range)

@@ -5,8 +5,8 @@ package import ReceiptBridgeBase
 package struct RestoredResponse: Sendable {
     private let answer: ArchivedResponse
     private let response: ResponseDocument
-    /// All purchases in the response, in document order.
-    private let rows: [ResponseDocument.Purchase]
+    /// In document order.
+    package let purchases: [ResponseDocument.Purchase]
     /// The renewals by original transaction id, when the response was archived.
     private let renewals: [String: ResponseDocument.Renewal]
     private let archivedAt: Timestamp
@@ -15,28 +15,25 @@ package struct RestoredResponse: Sendable {
     package init?(_ answer: ArchivedResponse, keptAt archivedAt: Timestamp) {
         guard let response = try? ResponseDocument(answer.body) else { return nil }
         (self.answer, self.response, self.archivedAt) = (answer, response, archivedAt)
-        rows = response.purchases
+        purchases = response.purchases
         renewals = response.renewals
     }
 
     /// The original transaction ids of all purchases in the response, sorted.
-    package var originals: [String] { Set(rows.compactMap(\.originalTransactionId)).sorted() }
-
-    /// All purchases in the response, in document order.
-    package var purchases: [ResponseDocument.Purchase] { rows }
+    package var originals: [String] { Set(purchases.compactMap(\.originalTransactionId)).sorted() }
 
     /// Returns whether the response shows no cancellation of a purchase that is revoked. Of several rows of a purchase,
     /// the last one counts, because the receipt in a response is as old as the submitted one.
     package func lacks(_ revocations: RevocationIndex) -> Bool {
         var last: [String: ResponseDocument.Purchase] = [:]
-        for row in rows { last[row.transactionId ?? ""] = row }
+        for row in purchases { last[row.transactionId ?? ""] = row }
         return last.values.contains { !$0.isCancelled && revocation(of: $0, revocations) != nil }
     }
 
     // MARK: - Changes after archiving
 
     /// The transaction ids of the purchases that the response shows as refunded or revoked.
-    package var cancelled: [String] { rows.compactMap { $0.revocation == nil ? nil : $0.transactionId } }
+    package var cancelled: [String] { purchases.compactMap { $0.revocation == nil ? nil : $0.transactionId } }
 
     /// Returns whether the response may be outdated: the current period of a subscription has expired, and according
     /// to the response the subscription could have been renewed since.
@@ -68,7 +65,7 @@ package struct RestoredResponse: Sendable {
     /// By original transaction id. The end of a period includes its grace period.
     private func subscriptions(_ revocations: RevocationIndex) -> [String: Subscription] {
         var subscriptions: [String: Subscription] = [:]
-        for row in rows {
+        for row in purchases {
             guard let expires = row.expires, let original = row.originalTransactionId ?? row.transactionId,
                 !row.isUpgraded
             else { continue }
@@ -97,7 +94,7 @@ package struct RestoredResponse: Sendable {
     /// - Parameter submitted: the submitted receipt, in canonical base64.
     package func answer(requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex) -> Answer? {
         var replacements = ByteReplacements()
-        for row in rows where !row.isCancelled {
+        for row in purchases where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
             guard !row.isFlat || isSuperseded(row) else { return nil }
             replacements.replace(row.end..<row.end, with: Self.members(of: revocation))
@@ -111,7 +108,7 @@ package struct RestoredResponse: Sendable {
 
     /// Returns whether the status of a flat response depends on a later transaction than this one.
     private func isSuperseded(_ row: ResponseDocument.Purchase) -> Bool {
-        !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
+        !row.isLatest && purchases.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 
     private func value(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {

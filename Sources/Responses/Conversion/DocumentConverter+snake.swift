@@ -111,8 +111,9 @@ extension DocumentConverter {
     }
 
     private func write(_ renewal: ServerAPIRenewal, into writer: inout JSONWriter) throws(ConversionError) {
+        var claims = PayloadClaims(renewal.payload.claims)
         writer.beginObject()
-        for column in tables.renewal.columns { writer.member(try renewal.value(column.field), as: column) }
+        for column in tables.renewal.columns { writer.member(try renewal.value(column.field, &claims), as: column) }
         writer.endObject()
     }
 

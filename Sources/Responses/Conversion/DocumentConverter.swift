@@ -16,7 +16,6 @@ import ReceiptBridgeBase
 /// No value is invented: a property that the source format does not have is absent. Keys that no table contains are
 /// ignored; ``ignoredKeys(in:)`` and ``ignoredKeys(inCamelCase:)`` list them.
 package struct DocumentConverter: Sendable {
-    /// Maximum size of a document in bytes.
     package static let maximumSize = 32 << 20
     /// Maximum number of JSON values in a document, counted at all depths.
     package static let maximumValues = 1 << 21

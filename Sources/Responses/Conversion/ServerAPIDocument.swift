@@ -113,10 +113,10 @@ struct ServerAPIRenewal {
     let payload: RenewalPayload
 
     /// Returns the value of the payload. A key of an offer that the document has itself is not derived from the offer.
-    func value(_ field: RenewalField) throws(ConversionError) -> FieldValue {
+    func value(_ field: RenewalField, _ claims: inout PayloadClaims) throws(ConversionError) -> FieldValue {
         guard TransactionKey.offerKeys.contains(where: { $0.rawValue == field.rawValue }),
             let own = try object.value(field)
-        else { return field.value(of: payload) }
+        else { return field.value(of: payload, &claims) }
         return own
     }
 }

@@ -3,13 +3,14 @@ extension FieldTable {
     ///   repeated key or property, an unknown conversion or property, a conversion that does not fit the property, or
     ///   a property that is neither mapped nor omitted. Of the latter, ``ModelField/addedLater`` count as omitted.
     package init(json: [UInt8], file: String) throws(FieldTableError) {
-        let document = try FieldTableDocument(json: json, file: file, hasPropertyListKeys: Field.hasPropertyListKeys)
-        try document.expectHeader(model: Field.modelName, place: Field.place)
+        let document = try FieldTableDocument(
+            json: json, file: file, model: Field.modelName, place: Field.place, lists: ["rows", "omitted"])
         var rows: [Row] = []
         var fields: Set<Field> = []
         var wires: Set<String> = []
         var propertyListKeys: Set<String> = []
-        for entry in document.rows {
+        let keys: Set = [Field.hasPropertyListKeys ? "plist" : "also", "wire", "model", "as"]
+        for entry in try document.entries("rows", keys: keys) {
             let row = try Self.row(entry)
             for wire in [row.wire, row.also].compactMap(\.self) {
                 for key in ColumnKey.names(wire: wire, conversion: row.conversion) {
@@ -25,7 +26,7 @@ extension FieldTable {
             rows.append(row)
         }
         var omitted: [Omission] = []
-        for entry in document.omitted {
+        for entry in try document.entries("omitted", keys: ["model", "because"]) {
             let field = try Self.field(entry)
             try Self.claim(field, in: &fields, entry)
             omitted.append(Omission(field: field, because: try entry.text("because")))

@@ -1,19 +1,34 @@
 import ReceiptBridgeBase
 
-/// A table file that was parsed as JSON and whose structure was checked: it contains only known keys, and all values
-/// are text.
+/// A table file that was parsed as JSON: its header, and the lists of objects in it.
 struct FieldTableDocument {
     struct Entry {
         let file: String
         /// The position in the file, for example `rows[3]`, counted from 1.
         let place: String
-        let texts: [String: String]
+        let object: DocumentObject
 
-        func has(_ key: String) -> Bool { texts[key] != nil }
+        func has(_ key: String) -> Bool { object[key] != nil }
+
+        func value<Value>(
+            _ key: String, _ read: (DocumentValue) -> Value?, or fault: String = "has a value of another type"
+        ) throws(FieldTableError) -> Value? {
+            guard let member = object[key] else { return nil }
+            guard let value = read(member) else { throw error(.malformed, "\(key) \(fault)") }
+            return value
+        }
+
+        func required<Value>(
+            _ key: String, _ read: (DocumentValue) -> Value?, or fault: String = "has a value of another type"
+        ) throws(FieldTableError) -> Value {
+            guard let found = try value(key, read, or: fault) else { throw error(.missingKey, "missing key \(key)") }
+            return found
+        }
 
         /// Returns a text that must exist and must not be empty.
         func text(_ key: String) throws(FieldTableError) -> String {
-            guard let text = texts[key], !text.isEmpty else { throw error(.missingKey, "missing key \(key)") }
+            let text = try required(key, \.plainText, or: "is not a JSON string")
+            guard !text.isEmpty else { throw error(.missingKey, "missing key \(key)") }
             return text
         }
 
@@ -28,77 +43,65 @@ struct FieldTableDocument {
         }
 
         func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
-            let name = texts["wire"] ?? texts["model"]
+            let type = object.string("type").flatMap { type in object.string("subtype").map { "\(type) \($0)" } }
+            let name = object.string("wire") ?? object.string("model") ?? type
             return FieldTableError(
                 code: code, file: file, row: place + (name.map { " \"\($0)\"" } ?? ""), reason: reason)
         }
     }
 
-    let file: String
-    let header: Entry
-    let rows: [Entry]
-    let omitted: [Entry]
+    private let file: String
+    private let root: DocumentObject
 
-    init(json: [UInt8], file: String, hasPropertyListKeys: Bool) throws(FieldTableError) {
-        let header = Entry(file: file, place: "header", texts: [:])
-        guard let document = DocumentObject(table: json) else { throw header.error(.malformed, "not a JSON object") }
-        for key in document.members.map(\.name).sorted() where !["model", "place", "rows", "omitted"].contains(key) {
-            throw header.error(.unknownKey, "unknown key \(key)")
+    /// Checks the header, which is that of the model and place, and that there are only `lists` beside it.
+    init(json: [UInt8], file: String, model: String, place: String, lists: [String]) throws(FieldTableError) {
+        func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
+            FieldTableError(code: code, file: file, row: "header", reason: reason)
         }
-        self.file = file
-        self.header = Entry(file: file, place: "header", texts: document.strings)
-        rows = try Self.entries(
-            "rows", of: document, keys: [hasPropertyListKeys ? "plist" : "also", "wire", "model", "as"], header)
-        omitted = try Self.entries("omitted", of: document, keys: ["model", "because"], header)
-    }
-
-    /// Throws an error unless the header is the one of this file.
-    func expectHeader(model: String, place: String) throws(FieldTableError) {
+        let outline = try? JSONOutline(json.withoutByteOrderMark, maximumNodes: Self.maximumValues)
+        guard let outline else { throw error(.malformed, "not a JSON object") }
+        (self.file, root) = (file, DocumentObject(outline: outline, index: 0))
+        for key in root.members.map(\.name).sorted() where !(["model", "place"] + lists).contains(key) {
+            throw error(.unknownKey, "unknown key \(key)")
+        }
+        let header = Entry(file: file, place: "header", object: root)
         for (key, expected) in [("model", model), ("place", place)] {
             let found = try header.text(key)
             guard found == expected else { throw error(.wrongHeader, "\(key) is \(found), must be \(expected)") }
         }
     }
 
-    func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
-        FieldTableError(code: code, file: file, row: "header", reason: reason)
-    }
+    private static let maximumValues = 1 << 20
 
-    /// Parses an array of objects whose members are all text and have known keys.
-    private static func entries(
-        _ name: String, of document: DocumentObject, keys: Set<String>, _ header: Entry
-    ) throws(FieldTableError) -> [Entry] {
-        guard let member = document[name] else { throw header.error(.missingKey, "missing key \(name)") }
-        guard let elements = member.elements else { throw header.error(.malformed, "\(name) is not an array") }
+    /// Returns the objects of a list, whose keys are among `keys`.
+    func entries(_ name: String, keys: Set<String>) throws(FieldTableError) -> [Entry] {
+        guard let member = root[name] else { throw error(.missingKey, "missing key \(name)") }
+        guard let elements = member.elements else { throw error(.malformed, "\(name) is not an array") }
         var entries: [Entry] = []
         for (index, element) in elements.enumerated() {
             let place = "\(name)[\(index + 1)]"
-            guard let object = element?.object else {
-                throw FieldTableError(code: .malformed, file: header.file, row: place, reason: "not a JSON object")
-            }
-            let entry = Entry(file: header.file, place: place, texts: object.strings)
-            for key in object.members.map(\.name).sorted() {
-                guard keys.contains(key) else { throw entry.error(.unknownKey, "unknown key \(key)") }
-                guard entry.has(key) else { throw entry.error(.malformed, "\(key) is not a JSON string") }
+            guard let object = element?.object else { throw error(.malformed, "not a JSON object", at: place) }
+            let entry = Entry(file: file, place: place, object: object)
+            for key in object.members.map(\.name).sorted() where !keys.contains(key) {
+                throw entry.error(.unknownKey, "unknown key \(key)")
             }
             entries.append(entry)
         }
         return entries
     }
+
+    func error(_ code: FieldTableError.Code, _ reason: String, at place: String = "header") -> FieldTableError {
+        FieldTableError(code: code, file: file, row: place, reason: reason)
+    }
 }
 
-extension DocumentObject {
-    private static let maximumValues = 1 << 20
+extension DocumentValue {
+    /// The text of a string; `nil` for other types.
+    var plainText: String? { string == nil ? nil : text }
 
-    /// Reads a table file; `nil` if it is not a JSON object.
-    init?(table json: [UInt8]) {
-        guard let outline = try? JSONOutline(json.withoutByteOrderMark, maximumNodes: Self.maximumValues) else {
-            return nil
-        }
-        self.init(outline: outline, index: 0)
-    }
-
-    fileprivate var strings: [String: String] {
-        Dictionary(members.compactMap { member in string(member.name).map { (member.name, $0) } }) { _, last in last }
+    /// The texts of a list of strings.
+    var plainTexts: [String]? {
+        let texts = elements?.map { $0.flatMap(\.plainText) }
+        return texts.flatMap { $0.contains(nil) ? nil : $0.compactMap(\.self) }
     }
 }

@@ -19,11 +19,16 @@ package struct FieldTables: Sendable {
 
     let names: ResponseNames
 
-    /// The names of the files that a directory of tables must contain. `Mappings/` contains these and a README.
-    package static let fileNames = [
-        "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "notifications.json", "renewal.json",
-        "transaction.json", "transaction-receipt.json",
+    /// The files that are embedded in the binary. A directory of tables must contain a file of each name; `Mappings/`
+    /// contains these and a README.
+    private static let files: KeyValuePairs<String, [UInt8]> = [
+        "answer.json": PackageResources.answer_json, "app-receipt.json": PackageResources.app_receipt_json,
+        "flat-transaction.json": PackageResources.flat_transaction_json, "in-app.json": PackageResources.in_app_json,
+        "notifications.json": PackageResources.notifications_json, "renewal.json": PackageResources.renewal_json,
+        "transaction.json": PackageResources.transaction_json,
+        "transaction-receipt.json": PackageResources.transaction_receipt_json,
     ]
+    package static let fileNames = files.map(\.key)
 
     /// The tables that are embedded in the binary. An error in them is a defect of this program and terminates it.
     package static let bundled: FieldTables = {
@@ -63,16 +68,7 @@ package struct FieldTables: Sendable {
     }
 
     static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
-        switch name {
-        case "answer.json": PackageResources.answer_json
-        case "app-receipt.json": PackageResources.app_receipt_json
-        case "flat-transaction.json": PackageResources.flat_transaction_json
-        case "in-app.json": PackageResources.in_app_json
-        case "notifications.json": PackageResources.notifications_json
-        case "renewal.json": PackageResources.renewal_json
-        case "transaction.json": PackageResources.transaction_json
-        default: PackageResources.transaction_receipt_json
-        }
+        files.first { $0.key == name }?.value ?? []
     }
 
     /// The largest table that is read, in bytes.

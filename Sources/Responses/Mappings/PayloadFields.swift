@@ -30,10 +30,11 @@ package enum PayloadField<Key: PayloadKey>: ModelField {
         }
     }
 
-    package func value(of payload: Key.Payload) -> FieldValue {
+    /// - Parameter claims: those of the payload.
+    package func value(of payload: Key.Payload, _ claims: inout PayloadClaims) -> FieldValue {
         switch self {
         case .key(let key): key.value(of: payload)
-        case .claim(let index): Key.other(index, of: payload)
+        case .claim(let index): Key.other(index, of: payload, &claims)
         }
     }
 
@@ -52,9 +53,31 @@ package protocol PayloadKey: RawRepresentable<String>, CaseIterable, Sendable, H
     /// All other claims. Those of ``added`` are the last ones.
     static var others: [PayloadClaim] { get }
     static var added: [PayloadClaim] { get }
-    static func other(_ index: Int, of payload: Payload) -> FieldValue
+    static func other(_ index: Int, of payload: Payload, _ claims: inout PayloadClaims) -> FieldValue
     var kind: ValueKind { get }
     func value(of payload: Payload) -> FieldValue
+}
+
+extension PayloadKey {
+    package static func other(_ index: Int, of payload: Payload, _ claims: inout PayloadClaims) -> FieldValue {
+        claims[others[index]]
+    }
+}
+
+/// The signed JSON of a payload. It is parsed for the first of its claims that is read, and once for all of them.
+package struct PayloadClaims {
+    private let json: [UInt8]
+    private var object: DocumentObject??
+
+    init(_ json: [UInt8]) { self.json = json }
+
+    fileprivate subscript(claim: PayloadClaim) -> FieldValue {
+        mutating get {
+            let read = object ?? (try? ResponseDocument(json))?.root
+            object = .some(read)
+            return read?.read([claim.name], as: claim.kind)?.value ?? .text(nil)
+        }
+    }
 }
 
 /// A claim that is written as it is. Objects and lists have no conversion, so a table can only omit them.
@@ -64,10 +87,6 @@ package struct PayloadClaim: Sendable {
 
     fileprivate static func list(_ kind: ValueKind, _ names: String...) -> [Self] {
         names.map { Self(name: $0, kind: kind) }
-    }
-
-    fileprivate func value(in payload: [UInt8]) -> FieldValue {
-        (try? ResponseDocument(payload))?.root.read([name], as: kind)?.value ?? .text(nil)
     }
 }
 
@@ -99,10 +118,6 @@ package enum TransactionKey: String, PayloadKey {
     static let offerKeys: [Self] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
 
     package var kind: ValueKind { value(of: TransactionPayload()).kind }
-
-    package static func other(_ index: Int, of transaction: TransactionPayload) -> FieldValue {
-        others[index].value(in: transaction.claims)
-    }
 
     package func value(of transaction: TransactionPayload) -> FieldValue {
         switch self {
@@ -153,10 +168,6 @@ package enum RenewalKey: String, PayloadKey {
         + PayloadClaim.list(.bytes, "commitmentInfo", "advancedCommerceInfo")
 
     package var kind: ValueKind { value(of: RenewalPayload()).kind }
-
-    package static func other(_ index: Int, of renewal: RenewalPayload) -> FieldValue {
-        others[index].value(in: renewal.claims)
-    }
 
     package func value(of renewal: RenewalPayload) -> FieldValue {
         switch self {

@@ -62,7 +62,6 @@ package struct DocumentValue: Sendable {
     package var string: JSONString? {
         if case .string(let string) = outline.nodes[index].value { string } else { nil }
     }
-    /// The bytes as written in the document.
     package var json: ArraySlice<UInt8> { outline.bytes[range] }
 
     /// A text, the digits of a whole number, or another number or literal as written; `nil` for an object or array.

@@ -57,7 +57,6 @@ package struct RevocationIndex: Sendable {
 
     package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
 
-    /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
         transactionId.flatMap { byTransaction[$0]?.revocation } ?? webOrderLineItemId.flatMap { byLineItem[$0] }
     }

@@ -27,8 +27,8 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo, .latestExpiredReceiptInfo:
                 guard let subscription, isCurrent == (column.field == .latestReceiptInfo) else { continue }
                 writer.member(column.key.beginning)
-                let newest = subscription.newest
-                let flat = FlatTransaction(transaction: newest, receipt: receipt, appAppleId: history.appAppleId)
+                let flat = FlatTransaction(
+                    transaction: subscription.newest, receipt: receipt, appAppleId: history.appAppleId)
                 write(flat, into: &writer)
             case .latestReceipt: writer.member(base64: submitted, as: column)
             case .autoRenewProductId:
@@ -39,8 +39,7 @@ extension VerifyReceiptRenderer {
             case .isInBillingRetryPeriod where !isCurrent:
                 writer.member(renewal.flatMap(RenewalKey.isInBillingRetryPeriod.value), as: column)
             case .revocationDateFormatted: writer.member(.formatted(refunded?.revocationDate), as: column)
-            case .revocationReason:
-                writer.member(refunded.flatMap(TransactionKey.revocationReason.value), as: column)
+            case .revocationReason: writer.member(refunded.flatMap(TransactionKey.revocationReason.value), as: column)
             default: continue
             }
         }
@@ -49,8 +48,11 @@ extension VerifyReceiptRenderer {
     }
 
     private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
+        var claims = PayloadClaims(flat.transaction.claims)
         writer.beginObject()
-        for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
+        for column in tables.flatTransaction.columns {
+            writer.member(column.field.value(of: flat, &claims), as: column)
+        }
         writer.endObject()
     }
 }

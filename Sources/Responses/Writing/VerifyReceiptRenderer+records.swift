@@ -92,20 +92,22 @@ extension JSONWriter {
     mutating func object(
         _ transaction: TransactionPayload, _ table: FieldTable<TransactionField>, introductoryFlag: Int64? = nil
     ) {
+        var claims = PayloadClaims(transaction.claims)
         beginObject()
         table.layout.forEach { field, conversion, key in
             if let introductoryFlag, case .key(.isInIntroOfferPeriod) = field {
                 member(.flag(introductoryFlag), as: conversion, key: key)
             } else {
-                member(field.value(of: transaction), as: conversion, key: key)
+                member(field.value(of: transaction, &claims), as: conversion, key: key)
             }
         }
         endObject()
     }
 
     mutating func object(_ renewal: RenewalPayload, _ table: FieldTable<RenewalField>) {
+        var claims = PayloadClaims(renewal.claims)
         beginObject()
-        for column in table.columns { member(column.field.value(of: renewal), as: column) }
+        for column in table.columns { member(column.field.value(of: renewal, &claims), as: column) }
         endObject()
     }
 }

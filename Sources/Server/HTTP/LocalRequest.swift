@@ -20,7 +20,7 @@ enum LocalRequest {
     ///   - name: The host of `operations.listen`.
     static func isLocal(_ request: Request, from peer: SocketAddress?, listeningAt name: String) -> Bool {
         guard peer?.isLoopback ?? false, !isForwarded(request), let host = request.head.authority else { return false }
-        return isTrusted(host: host, listeningAt: name) && isSameOrigin(request, host: host)
+        return isTrusted(host: host, listeningAt: name) && request.isFromSameOrigin("http")
     }
 
     /// Names in lower case. Any of these headers means that a proxy sent the request, whatever its value is.
@@ -59,13 +59,16 @@ enum LocalRequest {
         let hasPort = rest.first == ":" && port.utf8.allSatisfy { (0x30...0x39).contains($0) }
         return rest.isEmpty || hasPort ? name : nil
     }
+}
 
-    /// Browsers send `Sec-Fetch-Site` with every request to loopback, and `Origin` with all requests except simple
-    /// ones. `Sec-Fetch-Site: none` means an address that the user typed, or a bookmark.
-    private static func isSameOrigin(_ request: Request, host: String) -> Bool {
-        let origins = request.headers[values: .origin]
-        guard origins.allSatisfy({ $0.lowercased() == "http://\(host.lowercased())" }) else { return false }
-        return request.headers[values: .secFetchSite].allSatisfy { $0 == "same-origin" || $0 == "none" }
+extension Request {
+    /// Whether no page of another origin sent the request. Browsers send `Origin` with all requests except simple ones,
+    /// and most send `Sec-Fetch-Site`, to loopback all. `Sec-Fetch-Site: none` means an address that the user typed, or
+    /// a bookmark. A client that sends neither is no browser.
+    func isFromSameOrigin(_ schemes: String...) -> Bool {
+        let host = head.authority?.lowercased() ?? ""
+        return headers[values: .origin].allSatisfy { schemes.map { "\($0)://\(host)" }.contains($0.lowercased()) }
+            && headers[values: .secFetchSite].allSatisfy { $0 == "same-origin" || $0 == "none" }
     }
 }
 

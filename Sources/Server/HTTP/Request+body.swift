@@ -3,12 +3,24 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// The result of reading a request's body. The body is read to its end in every case, because a client that is still
-/// sending does not read the response. Bytes that are not needed are discarded.
-enum RequestBodyResult: Sendable {
-    case whole([UInt8])
-    case tooLong
+/// The reason why a request's body is not used. The body is read to its end in every case, because a client that is
+/// still sending does not read the response. Bytes that are not needed are discarded.
+enum RequestBodyRefusal: Error {
+    /// The body has a content coding, for example gzip.
+    case encoded
+    case tooLong(maximum: Int)
     case noRoom
+
+    var response: Response {
+        switch self {
+        case .encoded: return ProblemDetails.encodedBody.closingResponse
+        case .tooLong(let maximum): return ProblemDetails.bodyTooLarge(maximum: maximum).closingResponse
+        case .noRoom:
+            var response = ProblemDetails.noRoom.response
+            response.headers[.retryAfter] = RequestBodyBudget.retryAfter
+            return response
+        }
+    }
 }
 
 /// A body that is handed over once: while Apple is called, nothing refers to it.
@@ -33,14 +45,17 @@ extension Request {
     ///   - reservation: Counts the bytes as they arrive. It is released if the body is not returned.
     func body(
         upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting reservation: RequestBodyReservation
-    ) async throws -> RequestBodyResult {
+    ) async throws -> Result<[UInt8], RequestBodyRefusal> {
+        let refusal: RequestBodyRefusal =
+            ["", "identity"].contains(headers[.contentEncoding]?.lowercased() ?? "")
+            ? .tooLong(maximum: maximum) : .encoded
         let announced = headers.first { $0.name == .contentLength }.flatMap { Int($0.value) } ?? maximum
         var whole: [UInt8] = []
         var received = 0
         var isKept = true
         for try await buffer in body {
             received += buffer.readableBytes
-            guard received <= VerifyReceiptController.drainedBodyBytes else { return .tooLong }
+            guard received <= VerifyReceiptController.drainedBodyBytes else { return .failure(refusal) }
             guard isKept else { continue }
             if received <= maximum, reservation.reserve(buffer.readableBytes) {
                 whole.grow(to: received, atMost: announced)
@@ -51,13 +66,11 @@ extension Request {
                 whole = []
             }
         }
-        guard received <= maximum else { return .tooLong }
-        guard isKept, reservation.complete() else { return .noRoom }
-        return .whole(whole)
+        if case .encoded = refusal { return .failure(refusal) }
+        guard received <= maximum else { return .failure(refusal) }
+        guard isKept, reservation.complete() else { return .failure(.noRoom) }
+        return .success(whole)
     }
-
-    /// Returns whether the body has a content coding, for example gzip.
-    var hasEncodedBody: Bool { !["", "identity"].contains(headers[.contentEncoding]?.lowercased() ?? "") }
 }
 
 extension [UInt8] {
@@ -72,12 +85,6 @@ extension [UInt8] {
 extension RequestBodyBudget {
     /// Value of `Retry-After` in seconds. After this time the slowest uploads have ended.
     static let retryAfter = "5"
-
-    static var noRoom: Response {
-        var response = ProblemDetails.noRoom.response
-        response.headers[.retryAfter] = retryAfter
-        return response
-    }
 
     /// If another body needs the memory, the connection is closed.
     func reservation(on channel: any Channel) -> RequestBodyReservation {

@@ -7,25 +7,25 @@ import ReceiptBridgeTransport
 
 /// All metrics of the server in the Prometheus text format.
 struct MetricsExporter: Sendable {
-    let health: ServerHealth
+    let server: ProxyServer
 
-    private var pipelines: ServiceGraph { health.pipelines }
+    private var pipelines: ServiceGraph { server.pipelines }
 
     /// Returns the metrics as UTF-8.
     func text() async -> [UInt8] {
         // If the store cannot be read, the backlog is missing; other metrics report the failure.
-        let backlog = (try? await health.store?.outbox.deliveryBacklog()) ?? []
-        let requests = (try? await health.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
-        let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
+        let backlog = (try? await server.store?.outbox.deliveryBacklog()) ?? []
+        let requests = (try? await server.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
+        let reconciliation = try? await server.store?.reconciliations.lastReconciliation()
         var text = MetricsText()
-        text.family(.buildInfo, of: [health.version]) { ([$0], 1) }
-        text.single(.ready, health.state.phase == .ready ? 1 : 0)
-        health.requests.write(into: &text)
-        let (atPublic, atOperations) = health.connections()
+        text.family(.buildInfo, of: [server.version]) { ([$0], 1) }
+        text.single(.ready, server.state.phase == .ready ? 1 : 0)
+        server.requests.write(into: &text)
+        let (atPublic, atOperations) = server.connections
         text.family(.httpConnections, of: [("public", atPublic), ("operations", atOperations)]) { ([$0], $1) }
-        text.family(.rejectedClients, of: health.rejections)
-        text.family(.handshakes, of: health.handshakes)
-        text.single(.certificateExpiry, health.certificate?.validity.upperBound)
+        text.family(.rejectedClients, of: server.clients.rejections)
+        text.family(.handshakes, of: server.handshakes)
+        text.single(.certificateExpiry, server.certificate?.validity.upperBound)
         writeVerdicts(into: &text)
         text.family(.leftOutMembers, of: pipelines.counts.leftOut)
         pipelines.counts.upstream.write(into: &text)
@@ -35,8 +35,8 @@ struct MetricsExporter: Sendable {
         text.family(.rejectedNotifications, of: pipelines.notifications.rejections)
         writeForwarding(backlog, into: &text)
         writeOperations(requests, into: &text)
-        text.single(.reconciliationEnd, health.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
-        text.single(.customersToLookUp, await health.customersToLookUp)
+        text.single(.reconciliationEnd, server.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
+        text.single(.customersToLookUp, await server.customersToLookUp)
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)
@@ -44,7 +44,7 @@ struct MetricsExporter: Sendable {
         text.single(.storeClockDifference, difference.map { Double($0.duration.inMilliseconds) / 1_000 })
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
-        for family in MetricFamily.events { text.single(family, pipelines.counts.events.count(family)) }
+        text.families(of: pipelines.counts.events)
         return text.bytes
     }
 
@@ -68,7 +68,7 @@ struct MetricsExporter: Sendable {
 
     /// Host labels come only from the configuration, so their number is bounded.
     private func writeHosts(into text: inout MetricsText) {
-        let hosts = health.hosts()
+        let hosts = server.hosts
         text.family(.circuitOpen, of: hosts) { ([$0.host], $0.state == .closed ? 0 : 1) }
         text.family(.circuitOpened, of: hosts) { ([$0.host], $0.opened) }
         text.family(.upstreamInFlight, of: hosts) { ([$0.host], $0.inFlight) }
@@ -90,12 +90,11 @@ struct MetricsExporter: Sendable {
         text.family(.callsPerHour, of: levels) { ($0.labels, $0.level.limit) }
     }
 
-    /// Deliveries of forwarded notifications.
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
         family(.deliveries, of: \.deliveries, into: &text)
         text.family(.deliveriesWaiting, of: backlog) { ([$0.bundleId.rawValue], $0.waiting) }
         text.family(.deliveriesDead, of: backlog) { ([$0.bundleId.rawValue], $0.abandoned) }
-        text.family(.deliveryLimit, of: health.deliveryLimits()) {
+        text.family(.deliveryLimit, of: server.forwarder?.limits ?? []) {
             ([$0.bundleId.rawValue, $0.host, $0.form.rawValue], $0.deliveries)
         }
     }
@@ -119,7 +118,7 @@ struct MetricsExporter: Sendable {
     private func writeShadow(into text: inout MetricsText) {
         family(.comparisons, of: \.comparisons, into: &text)
         family(.differences, of: \.differences, into: &text)
-        text.single(.comparisonsWaiting, health.shadow?.waiting ?? 0)
+        text.single(.comparisonsWaiting, server.shadow?.waiting ?? 0)
     }
 
     /// Gradual switches to another source.
@@ -135,10 +134,9 @@ struct MetricsExporter: Sendable {
         family(.rolloutResponses, of: \.rolloutResponses, into: &text)
     }
 
-    /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
-        text.single(.storeOpen, health.settings.store == nil ? nil : health.hasStore ? 1 : 0)
-        guard let store = health.store else { return }
+        text.single(.storeOpen, server.settings.store == nil ? nil : server.hasStore ? 1 : 0)
+        guard let store = server.store else { return }
         text.single(.storeWritesWaiting, store.writesWaiting)
         text.single(.storeWrites, store.metrics.writes.count)
         text.family(.storeErrors, of: store.metrics.errors)
@@ -150,5 +148,58 @@ struct MetricsExporter: Sendable {
     ) {
         text.family(family)
         for (app, counts) in pipelines.counts.labelled { text.samples(family, [app], of: counts[keyPath: table]) }
+    }
+}
+
+/// The routes of both listeners as metric labels; `other` is every request without a route.
+enum RouteLabel {
+    /// The last label stands for all other paths.
+    static let all = [
+        "/verifyReceipt", "/WebObjects/MZFinance.woa/wa/verifyReceipt", "/production/verifyReceipt",
+        "/sandbox/verifyReceipt", "/v1/receipts", "/v1/transactions/{id}", "/v1/transactions/{id}/appAccountToken",
+        "/v1/orders/{orderId}", "/v1/customers", "/v1/consumption/{transactionId}", "/v1/notifications",
+        "/v1/notifications/{uuid}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/comparisons",
+        "/customers", "other",
+    ]
+    private static let indexes = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
+
+    static func index(of path: String?) -> Int { path.flatMap { indexes[$0] } ?? all.count - 1 }
+}
+
+/// HTTP statuses as metric labels: the ones that this server sends, and `other`.
+struct HTTPStatusLabel: MetricLabel {
+    /// A fixed list, so that the number of time series is bounded.
+    private static let codes = [
+        200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 499, 500, 501, 502, 503, 504,
+    ]
+
+    let index: Int
+
+    init(code: Int) { self.init(index: Self.codes.firstIndex(of: code) ?? Self.codes.count) }
+
+    private init(index: Int) { self.index = index }
+
+    static var allCases: [Self] { (0...codes.count).map { Self(index: $0) } }
+
+    var text: String { index < Self.codes.count ? String(Self.codes[index]) : "other" }
+}
+
+/// Counts and durations of the requests to both listeners, since the start of the process.
+package final class HTTPMetrics: Sendable {
+    let requests = CounterTable(RouteLabel.all, HTTPStatusLabel.texts)
+    let durations = RouteLabel.all.map { _ in Histogram() }
+
+    func record(_ path: String?, status: Int, after duration: Duration) {
+        let route = RouteLabel.index(of: path)
+        requests.add(at: route, HTTPStatusLabel(code: status).index)
+        durations[route].observe(duration)
+    }
+
+    func write(into text: inout MetricsText) {
+        text.family(.httpRequests, of: requests)
+        text.family(.httpDurations)
+        for (route, histogram) in zip(RouteLabel.all, durations) {
+            text.samples(.httpDurations, [route], of: histogram, omitsEmpty: true)
+        }
     }
 }

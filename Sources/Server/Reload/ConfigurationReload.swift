@@ -2,9 +2,11 @@ import ReceiptBridgeBase
 package import ReceiptBridgeCore
 import ReceiptBridgeCryptography
 import HTTPTypes
-package import Logging
+import Logging
 import ServiceLifecycle
 import Synchronization
+package import Foundation
+import ReceiptBridgeComparison
 
 /// Reloads the configuration on every signal. A configuration with errors is not applied.
 package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {
@@ -18,7 +20,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     /// - Parameters:
     ///   - signals: One element for each reload, for example the SIGHUP signals.
     ///   - make: The services take over the state of the previous ones, for example caches and budgets.
-    package init(
+    init(
         signals: Signals, server: ProxyServer, file: CalmFile,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
         make: @escaping @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph, logger: Logger
@@ -115,5 +117,50 @@ package final class ReloadableState: Sendable {
     func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
         let new = try Snapshot(settings: settings, pipelines: pipelines)
         snapshot.withLock { $0 = new }
+    }
+}
+
+/// A file that someone may be writing at this moment. The first half of a configuration can be a valid one.
+package struct CalmFile: Sendable {
+    /// Time for which the file must not have changed before it is read.
+    private static let calm = Duration.seconds(1).atTestSpeed(atLeast: .milliseconds(100))
+    private static let maximumReads = 30
+
+    private let changedAt: @Sendable () -> Date?
+    private let now: @Sendable () -> Date
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// - Parameter changedAt: Returns when the file was last changed; `nil` if there is none.
+    package init(
+        changedAt: @escaping @Sendable () -> Date?, now: @escaping @Sendable () -> Date = { .now },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        (self.changedAt, self.now, self.sleep) = (changedAt, now, sleep)
+    }
+
+    /// Reads the file when it has not changed for a second, and again if it changes meanwhile.
+    ///
+    /// - Throws: `ConfigurationError` if the file keeps changing, the error of `read`, or that of `sleep`.
+    package func read<Value>(_ read: () throws -> Value) async throws -> Value {
+        for _ in 0..<Self.maximumReads {
+            let changed = changedAt()
+            let age = changed.map { Duration.seconds(now().timeIntervalSince($0)) } ?? Self.calm
+            // After a change of the clock, the time of the file may be in the future.
+            if age >= .zero, age < Self.calm {
+                try await sleep(Self.calm - age)
+                continue
+            }
+            let result = Result { try read() }
+            if changedAt() == changed { return try result.get() }
+        }
+        throw ConfigurationError(["the file keeps changing"])
+    }
+}
+
+extension ExternalChecks {
+    /// The checks of this program: its comparison rules, and what its TLS listener accepts.
+    package static let server = ExternalChecks(comparisonRules: ComparisonRules.all.map(\.name)) {
+        files throws(ListenerCertificateError) in
+        _ = try ListenerCertificate(files)
     }
 }

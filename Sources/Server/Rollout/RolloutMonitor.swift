@@ -3,6 +3,7 @@ import ReceiptBridgeCore
 import Logging
 import ServiceLifecycle
 import ReceiptBridgeStorage
+import ReceiptBridgeComparison
 
 /// Exchanges the rollouts with the store every second: customers that were compared here and by other servers, and
 /// rollouts that have stopped.
@@ -66,5 +67,19 @@ struct RolloutMonitor: Service {
             logger.notice("rollout is running", metadata: metadata)
         case .starting, .unknown: break
         }
+    }
+}
+
+extension RolloutRegistry {
+    /// The rollouts as a report shows them, by bundle id.
+    var reports: [RolloutReport] {
+        states.map { bundleId, state in
+            RolloutReport(
+                bundleId: bundleId.rawValue, source: state.settings.source.rawValue, percent: state.settings.percent,
+                stopAt: state.settings.stopAt, phase: state.phase, share: state.percent,
+                compared: state.stored?.compared ?? 0, different: state.stored?.different ?? 0,
+                minimumCustomers: RolloutState.minimumCustomers, startedAt: state.stored?.startedAt,
+                stoppedAt: state.stored?.stoppedAt)
+        }.sorted { $0.bundleId < $1.bundleId }
     }
 }

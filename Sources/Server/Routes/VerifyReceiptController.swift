@@ -61,12 +61,11 @@ struct VerifyReceiptController: Sendable {
         let reservation = bodies.reservation(on: context.channel)
         defer { reservation.release() }
         let result = try await request.body(counting: reservation)
-        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
         let body: RequestBodyHandover
         switch consume result {
-        case .whole(let bytes): body = RequestBodyHandover(bytes)
-        case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
-        case .noRoom: return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
+        case .success(let bytes): body = RequestBodyHandover(bytes)
+        case .failure(.noRoom): return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
+        case .failure(let refusal): return refusal.response
         }
         let snapshot = live.now
         if let seconds = clients.wait(request, on: context.channel, by: snapshot) {
@@ -143,4 +142,44 @@ extension HTTPField.Name {
     static let receiptBridgeSource = literal("Receipt-Bridge-Source")
     /// The App Store environment of a verifyReceipt response: `Production` or `Sandbox`.
     static let receiptBridgeEnvironment = literal("Receipt-Bridge-Environment")
+}
+
+/// Receives App Store Server Notifications, version 1 and 2, at `/v1/notifications`.
+///
+/// No token is required: the sender is authenticated by the signature (version 2) or the shared secret (version 1).
+/// 200 means that the notification is stored; after an error the App Store sends it again.
+struct NotificationController: Sendable {
+    let live: ReloadableState
+    let clients: ClientRateLimiter
+    let bodies: RequestBodyBudget
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.post("/v1/notifications") { request, context in
+            let reservation = bodies.reservation(on: context.channel)
+            defer { reservation.release() }
+            let body: [UInt8]
+            switch try await request.body(upTo: NotificationReceiver.maximumBodyBytes, counting: reservation) {
+            case .success(let bytes): body = bytes
+            case .failure(let refusal): return refusal.response
+            }
+            let snapshot = live.now
+            // Not canceled if the sender disconnects, because the notification would only be sent again.
+            do throws(NotificationRejection) {
+                try await snapshot.pipelines.notifications.receive(body) {
+                    clients.version1Wait(request, on: context.channel, by: snapshot)
+                }
+                return Response(status: .ok)
+            } catch {
+                var response = ProblemDetails(error).response
+                response.headers[.retryAfter] = error.retryAfter
+                return response
+            }
+        }
+    }
+}
+
+extension ProblemDetails {
+    init(_ refusal: NotificationRejection) {
+        self.init(status: refusal.code.httpStatus, code: refusal.code.rawValue, detail: refusal.reason)
+    }
 }

@@ -73,32 +73,22 @@ extension ComparisonReport {
     }
 
     private static func entries(_ differences: [DifferenceCount]) -> [Entry] {
-        struct Key: Hashable {
-            let scope: Scope
-            let verdict: String
-            let rule: String
-            let path: String
-        }
         let decoder = JSONDecoder()
-        var entries: [Key: Entry] = [:]
-        for row in differences {
-            let scope = Scope(bundleId: row.bundleId, environment: row.environment)
-            let key = Key(scope: scope, verdict: row.verdict, rule: row.rule, path: row.path)
-            var entry =
-                entries[key]
-                ?? Entry(
-                    scope: scope, verdict: ComparisonRule.Class(rawValue: row.verdict) ?? .unexpected, rule: row.rule,
-                    path: row.path, count: 0, firstSeen: Timestamp(milliseconds: row.first))
-            entry.count += row.count
-            entry.firstSeen = min(
-                entry.firstSeen ?? Timestamp(milliseconds: row.first), Timestamp(milliseconds: row.first))
-            entry.lastSeen = max(entry.lastSeen ?? Timestamp(milliseconds: row.last), Timestamp(milliseconds: row.last))
-            let room = ComparisonSummary.maximumExamples - entry.examples.count
-            entry.examples += row.examples.prefix(max(room, 0)).compactMap {
-                try? decoder.decode(Difference.self, from: Data($0))
-            }
-            entries[key] = entry
+        let groups = Dictionary(grouping: differences) {
+            [$0.bundleId, $0.environment, $0.verdict, $0.rule, $0.path]
         }
-        return Entry.listed(entries.values)
+        let entries = groups.values.map { rows in
+            let row = rows[0]
+            return Entry(
+                scope: Scope(bundleId: row.bundleId, environment: row.environment),
+                verdict: ComparisonRule.Class(rawValue: row.verdict) ?? .unexpected, rule: row.rule, path: row.path,
+                count: rows.reduce(0) { $0 + $1.count },
+                firstSeen: rows.map { Timestamp(milliseconds: $0.first) }.min(),
+                lastSeen: rows.map { Timestamp(milliseconds: $0.last) }.max(),
+                examples: Array(
+                    rows.lazy.flatMap(\.examples).compactMap { try? decoder.decode(Difference.self, from: Data($0)) }
+                        .prefix(ComparisonSummary.maximumExamples)))
+        }
+        return Entry.listed(entries)
     }
 }

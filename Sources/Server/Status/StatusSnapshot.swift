@@ -20,7 +20,6 @@ struct StatusSnapshot: Sendable {
     let upstream: [UpstreamMetrics.Row]
     let hosts: [CircuitBreakingTransport.HostState]
     let budgets: [AppBudget]
-    /// Notifications by result.
     let notifications: [(name: String, value: String)]
     let facts: [(name: String, value: String)]
 
@@ -58,22 +57,22 @@ struct StatusSnapshot: Sendable {
 extension StatusSnapshot {
     /// Takes a snapshot. Reads the store if there is one; data that cannot be read is missing from the page, and a
     /// warning reports it.
-    init(_ health: ServerHealth) async {
-        let counts = health.pipelines.counts
-        let backlog = (try? await health.store?.outbox.deliveryBacklog()) ?? []
-        let report = try? await health.shadow?.report()
+    init(_ server: ProxyServer) async {
+        let counts = server.pipelines.counts
+        let backlog = (try? await server.store?.outbox.deliveryBacklog()) ?? []
+        let report = try? await server.shadow?.report()
         let readiness = report.map { [Readiness]($0) } ?? []
-        let rollouts = health.pipelines.rollouts.reports
-        version = health.version
-        phase = health.state.phase
-        uptime = .now - health.state.startedAt
+        let rollouts = server.pipelines.rollouts.reports
+        version = server.version
+        phase = server.state.phase
+        uptime = .now - server.state.startedAt
         createdAt = .now
-        total = TrafficSample(of: health.pipelines, age: uptime)
-        trend = health.history.trend(until: total)
-        let waiting = await health.customersToLookUp
-        let warnings = health.warnings(backlog, waiting)
+        total = TrafficSample(of: server.pipelines, age: uptime)
+        trend = server.history.trend(until: total)
+        let waiting = await server.customersToLookUp
+        let warnings = server.warnings(backlog, waiting)
         self.warnings = warnings
-        let settings = Dictionary(grouping: health.settings.apps) { $0.bundleId?.rawValue }
+        let settings = Dictionary(grouping: server.settings.apps) { $0.bundleId?.rawValue }
         let backlogs = Dictionary(grouping: backlog, by: \.bundleId.rawValue)
         let results = Dictionary(grouping: readiness, by: \.app.scope.bundleId)
         let switches = Dictionary(grouping: rollouts, by: \.bundleId)
@@ -90,18 +89,18 @@ extension StatusSnapshot {
         }
         latencies = zip(AnswerSource.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
-        hosts = health.hosts()
-        budgets = health.pipelines.budgets
-        notifications = Self.notifications(health.pipelines)
-        let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
+        hosts = server.hosts
+        budgets = server.pipelines.budgets
+        notifications = Self.notifications(server.pipelines)
+        let reconciliation = try? await server.store?.reconciliations.lastReconciliation()
         facts =
-            Self.facts(health) + (waiting.map { [("Customers to look up", $0.grouped)] } ?? [])
-            + Self.facts(health.settings, reconciliation ?? nil, budgets)
+            Self.facts(server) + (waiting.map { [("Customers to look up", $0.grouped)] } ?? [])
+            + Self.facts(server.settings, reconciliation ?? nil, budgets)
     }
 
     private static func notifications(_ pipelines: ServiceGraph) -> [(name: String, value: String)] {
         let (accepted, dropped) = (
-            pipelines.counts.notifications, pipelines.counts.events.count(MetricFamily.droppedHints)
+            pipelines.counts.notifications, pipelines.counts.events.count(MetricEvent.droppedHints)
         )
         return [
             ("Stored", accepted.count(NotificationLabel.stored).grouped),
@@ -128,25 +127,25 @@ extension StatusSnapshot {
     }
 
     /// Returns the facts about the process and its store.
-    private static func facts(_ health: ServerHealth) -> [(name: String, value: String)] {
+    private static func facts(_ server: ProxyServer) -> [(name: String, value: String)] {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
-        let counts = health.pipelines.counts
-        if let store = health.store, health.hasStore {
+        let counts = server.pipelines.counts
+        if let store = server.store, server.hasStore {
             add("Store", "open; \(store.metrics.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
             let lack =
-                health.isStoreLost
+                server.isStoreLost
                 ? "file removed, replaced or truncated; restore it and restart" : "could not be opened yet"
-            add("Store", health.lacksStore ? lack : "none")
+            add("Store", server.lacksStore ? lack : "none")
         }
-        if let cluster = health.pipelines.cluster {
+        if let cluster = server.pipelines.cluster {
             let servers = Int64(cluster.servers).grouped
-            add("Servers with this store", "\(servers); this one is \(health.settings.instanceName)")
+            add("Servers with this store", "\(servers); this one is \(server.settings.instanceName)")
             if let difference = cluster.clock.difference { add("Clock", difference.description) }
         }
-        add("Receipts of apps that are not configured", health.settings.unknownApps.rawValue)
-        add("Profile", health.settings.usesTolerantProfile ? "tolerant" : "apple")
+        add("Receipts of apps that are not configured", server.settings.unknownApps.rawValue)
+        add("Profile", server.settings.usesTolerantProfile ? "tolerant" : "apple")
         add("Record cache hits", counts.recordCache.hits)
         add("Response cache hits", counts.responseCache.hits)
         if counts.repairs.total > 0 {

@@ -18,7 +18,6 @@ package struct SimulatedFault: Sendable, Hashable {
         case truncate
         /// Responds with 200 and nothing but that verifyReceipt status.
         case verdict(Int64)
-        /// A fault that only the Server API has.
         case serverAPI(ServerAPIFault)
     }
 

@@ -23,7 +23,7 @@ package final class CustomerRegistry: Sendable {
     private let clock: SimulatedClock
     private let contents = Mutex(Contents())
 
-    package init(_ world: World, clock: SimulatedClock) {
+    init(_ world: World, clock: SimulatedClock) {
         self.world = world
         self.clock = clock
     }

@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 
-/// An app of the simulated App Store with its products.
 package struct SimulatedApp: Sendable, Hashable {
     package let bundleId: String
     package let appAppleId: Int64
@@ -22,7 +21,6 @@ package struct SimulatedApp: Sendable, Hashable {
     }
 }
 
-/// A product of the app.
 package struct SimulatedProduct: Sendable, Hashable {
     /// The kinds of product. Raw values are those of `type` in JWS payloads.
     package enum Kind: String, Sendable, Hashable {

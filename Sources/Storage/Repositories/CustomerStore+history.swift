@@ -1,21 +1,23 @@
-import ReceiptBridgeBase
+package import ReceiptBridgeBase
 
 extension CustomerStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     /// The source, why the customer was looked up, becomes part of the event. What differed is forwarded to the
     /// targets, see ``CustomerReport``.
     ///
-    /// Returns whether the history differed from the stored records. Always `false` if no events are recorded, except
-    /// for the source `reconcile`.
+    /// - Parameter known: an identifier of the customer who was looked up. If the app has no record with it, because the
+    ///   customer was erased in the meantime, nothing is stored.
+    /// - Returns: whether the history differed from the stored records; `nil` if nothing was stored. Always `false` if
+    ///   no events are recorded, except for the source `reconcile`.
     @discardableResult
     package func save(
         _ customer: CustomerRow, of scope: AppScope, source: EventSource = .lookup,
-        reportingTo targetKeys: [ForwardingTargetKey] = []
-    ) async throws(StorageError) -> Bool {
+        ifRecorded known: TransactionIdentifier? = nil, reportingTo targetKeys: [ForwardingTargetKey] = []
+    ) async throws(StorageError) -> Bool? {
         let write = HistoryWrite(
             engine: self, row: customer, transactions: await encoder.encode(customer.transactions.map(\.text)),
             renewals: await encoder.encode(customer.renewals.map(\.text)), app: try await appID(of: scope),
-            scope: scope, source: source, targetKeys: targetKeys)
+            scope: scope, source: source, known: known, targetKeys: targetKeys)
         return try await transaction(write.first)
     }
 }
@@ -23,8 +25,9 @@ extension CustomerStore {
 /// Stores the complete history of one customer. Several customers that have some of its records are merged into one.
 /// What is damaged of a customer is replaced.
 private struct HistoryWrite<Engine: SQLEngine>: Sendable {
-    /// Returns whether the history differed from the stored records; `false` if they were not compared.
-    typealias Step = SQLStep<Engine.Row, Bool>
+    /// Returns whether the history differed from the stored records; `false` if they were not compared, and `nil` if
+    /// nothing was stored.
+    typealias Step = SQLStep<Engine.Row, Bool?>
 
     let engine: Engine
     let row: CustomerRow
@@ -32,6 +35,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     let app: Int64
     let scope: AppScope
     let source: EventSource
+    let known: TransactionIdentifier?
     let targetKeys: [ForwardingTargetKey]
 
     private var dialect: SQLDialect { engine.dialect }
@@ -44,6 +48,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         let identifiers =
             row.transactions.flatMap { [$0.transactionId, $0.originalTransactionId] } + downloads
             + row.statuses.map(\.originalTransactionId) + row.renewals.map(\.originalTransactionId)
+            + [known?.rawValue].compactMap(\.self)
         let locks = engine.locks(of: identifiers, app: app)
         let values: [SQLValue] = [.integer(app), .texts(transactionIds)]
         let isInHistory = "app = $1 AND \(dialect.isAny("transactionId", "$2"))"
@@ -55,8 +60,10 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             SQLStatement("\(found) ORDER BY customer", values),
             SQLStatement("SELECT transactionId, signedDate FROM transactionRecord WHERE \(isInHistory)", values),
         ]
-        return .run(locks + statements + (compares ? history : [])) { (rows) throws(StorageError) in
-            try second(Array(rows.dropFirst(locks.count)))
+        let records = engine.records(with: known, app: app)
+        return .run(locks + records + statements + (compares ? history : [])) { (rows) throws(StorageError) in
+            guard records.isEmpty || !rows[locks.count].isEmpty else { return .end(nil) }
+            return try second(Array(rows.dropFirst(locks.count + records.count)))
         }
     }
 
@@ -210,11 +217,11 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     private func save(_ changes: HistoryChanges, _ customer: Int64) -> [SQLStatement] {
         let rows = changes.written.map { row.transactions[$0] }
         let valid = rows.filter { $0.revocation == nil }.map(\.transactionId)
-        let records = changes.written.map { place in
-            row.transactions[place].values(as: transactions[place], customer: customer, place: Int64(place), app: app)
-        }
-        var statements = dialect.insert(
-            records, into: .transactionRecord, TransactionRow.names, TransactionRow.replacing)
+        var statements = TransactionRow.save(
+            changes.written.map {
+                RecordChanges.Written(
+                    row: row.transactions[$0], text: transactions[$0], customer: customer, place: Int64($0))
+            }, app: app, dialect)
         if !changes.newer.isEmpty {
             // Newer records arrived during the lookup. They belong to the customer all the same.
             statements.append(
@@ -311,26 +318,25 @@ private struct HistoryChanges {
 }
 
 extension TransactionRow {
-    /// The names of the columns, in the order of ``values(as:customer:place:app:)``.
-    static let names = """
-        app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
-        appAccountToken, expiresDate
-        """
-
-    /// End of a statement that inserts transactions: the new version replaces the stored one.
-    static let replacing = """
-        ON CONFLICT (transactionId, app) DO UPDATE SET
-            customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,
-            appTransactionId = excluded.appTransactionId, place = excluded.place,
-            signedDate = excluded.signedDate, text = excluded.text, appAccountToken = excluded.appAccountToken,
-            expiresDate = excluded.expiresDate
-        """
-
-    func values(as text: EncodedJWS, customer: Int64?, place: Int64, app: Int64) -> [SQLValue] {
-        [
-            .integer(app), SQLValue(customer), .text(transactionId), .text(originalTransactionId),
-            SQLValue(appTransactionId), .integer(place), SQLValue(signedDate), .jws(text),
-            .text(appAccountToken ?? ""), .integer(expiresColumn),
+    /// The statements that insert transactions. The new version replaces the stored one.
+    static func save(_ rows: [RecordChanges.Written], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
+        let key: [(String, (RecordChanges.Written) -> SQLValue)] = [
+            ("transactionId", { .text($0.row.transactionId) }), ("app", { _ in .integer(app) }),
         ]
+        let others: [(String, (RecordChanges.Written) -> SQLValue)] = [
+            ("customer", { SQLValue($0.customer) }),
+            ("originalTransactionId", { .text($0.row.originalTransactionId) }),
+            ("appTransactionId", { SQLValue($0.row.appTransactionId) }),
+            ("place", { .integer($0.place) }),
+            ("signedDate", { SQLValue($0.row.signedDate) }),
+            ("text", { .jws($0.text) }),
+            ("appAccountToken", { .text($0.row.appAccountToken ?? "") }),
+            ("expiresDate", { .integer($0.row.expiresColumn) }),
+        ]
+        let replacing = others.map { "\($0.0) = excluded.\($0.0)" }.joined(separator: ", ")
+        return dialect.insert(
+            rows.map { row in (key + others).map { $0.1(row) } }, into: .transactionRecord,
+            (key + others).map(\.0).joined(separator: ", "),
+            "ON CONFLICT (transactionId, app) DO UPDATE SET \(replacing)")
     }
 }

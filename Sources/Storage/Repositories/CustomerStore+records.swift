@@ -23,8 +23,7 @@ extension CustomerStore {
         }
     }
 
-    /// Returns whether a customer is still stored. What was asked about one that was erased meanwhile must not be
-    /// stored.
+    /// Returns whether a customer is still stored. One that was erased meanwhile must not be asked about.
     package func isRecorded(
         _ identifier: TransactionIdentifier, of bundleId: BundleIdentifier
     ) async throws(StorageError) -> Bool {
@@ -46,5 +45,20 @@ extension CustomerStore {
                 """, .texts(originals), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
                 SQLValue(since))
         ) { (_) throws(StorageError) in true }.first != nil
+    }
+}
+
+extension SQLEngine {
+    /// The statement, after the lock of the identifier's slot, that selects a row if the app has a record with it. An
+    /// erasure locks the same slot, so that what it deletes is not stored again. None without an identifier.
+    func records(with identifier: TransactionIdentifier?, app: Int64) -> [SQLStatement] {
+        guard let identifier else { return [] }
+        let parts = ["transactionId", "originalTransactionId"].map {
+            "SELECT 1 FROM transactionRecord WHERE \($0) = $1 AND app = $2"
+        }
+        return [
+            SQLStatement(
+                "\(parts.joined(separator: " UNION ALL ")) LIMIT 1", .text(identifier.rawValue), .integer(app))
+        ]
     }
 }

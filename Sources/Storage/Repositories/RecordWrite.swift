@@ -118,15 +118,12 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     // MARK: - Writing
 
     func statements(_ changes: RecordChanges) -> [SQLStatement] {
-        let records = changes.written.map {
-            $0.row.values(as: $0.text, customer: $0.customer, place: $0.place, app: app)
-        }
         let history = changes.history.map { row, text in
             [.integer(app), .text(row.transactionId), SQLValue(row.signedDate), .jws(text)]
         }
         return keep(changes.superseded)
             + dialect.insert(history, into: .supersededTransaction, Self.history, "")
-            + dialect.insert(records, into: .transactionRecord, TransactionRow.names, TransactionRow.replacing)
+            + TransactionRow.save(changes.written, app: app, dialect)
             + RevocationRow.save(Array(changes.revoked.values), app: app, dialect)
             + RevocationRow.delete(changes.valid.sorted(), app: app, dialect) + markReported(changes.refunds)
             + SubscriptionColumns.save(changes.subscriptions, app: app, dialect) + markStale(changes.stale)

@@ -6,12 +6,16 @@ extension RefundStore {
     /// event if there was none of it, also if it is known from a notification or a lookup.
     ///
     /// The source becomes part of the events. Refunds that were not known are forwarded to the targets, see
-    /// ``CustomerReport``. Returns the number of these.
+    /// ``CustomerReport``.
+    ///
+    /// - Parameter known: an identifier of the customer whose history it is. If the app has no record with it, because
+    ///   the customer was erased in the meantime, nothing is stored.
+    /// - Returns: the number of refunds that were not known; `nil` if nothing was stored.
     @discardableResult
     package func save(
         _ refunds: [RefundRow], in scope: AppScope, at now: Timestamp, source: EventSource = .refundSweep,
-        reportingTo targetKeys: [ForwardingTargetKey] = []
-    ) async throws(StorageError) -> Int {
+        ifRecorded known: TransactionIdentifier? = nil, reportingTo targetKeys: [ForwardingTargetKey] = []
+    ) async throws(StorageError) -> Int? {
         guard !refunds.isEmpty else { return 0 }
         let texts = await encoder.encode(refunds.map(\.transaction.text))
         let app = try await appID(of: scope)
@@ -20,16 +24,19 @@ extension RefundStore {
         }
         let write = RecordWrite(self, reports, app: app, scope: scope)
         let locks =
-            locks(of: reports.flatMap(\.identifiers), app: app)
+            locks(of: reports.flatMap(\.identifiers) + [known?.rawValue].compactMap(\.self), app: app)
             + customerLocks(of: write.purchases, downloads: write.downloads, app: app)
-        let known = SQLStatement(
+        let records = records(with: known, app: app)
+        let stored = SQLStatement(
             "SELECT transactionId, text FROM transactionRecord WHERE app = $1 AND \(dialect.isAny("transactionId", "$2"))",
             .integer(app), .texts(refunds.map(\.transaction.transactionId)))
         return try await transaction(
-            SQLStep<Row, Int>.run(locks + [known] + write.reads) { (rows) throws(StorageError) in
-                var changes = RecordChanges(to: try write.stored(Array(rows.dropFirst(locks.count + 1))))
+            SQLStep<Row, Int?>.run(locks + records + [stored] + write.reads) { (rows) throws(StorageError) in
+                guard records.isEmpty || !rows[locks.count].isEmpty else { return .end(nil) }
+                let rows = rows.dropFirst(locks.count + records.count)
+                var changes = RecordChanges(to: try write.stored(Array(rows.dropFirst())))
                 var texts: [String: EncodedJWS] = [:]
-                for row in rows[locks.count] { texts[try row.text(0)] = try row.encodedText(1) }
+                for row in rows.first ?? [] { texts[try row.text(0)] = try row.encodedText(1) }
                 var unknown: [RecordReport] = []
                 for report in reports {
                     // A history signs every refund again.

@@ -76,16 +76,6 @@ package struct CallRequest: Sendable, Hashable {
     }
 }
 
-/// The answer to a request for calls.
-package struct CallGrant: Sendable, Hashable {
-    /// Number of granted calls, already counted in the bucket.
-    package let count: Int64
-    /// Number of whole calls left in the bucket.
-    package let left: Int64
-    /// If none was granted: the time until one may be granted.
-    package let wait: Duration
-}
-
 /// A time in which a server refused notifications because the store was unavailable.
 package struct NotificationGap: Sendable, Hashable {
     package let start: Timestamp

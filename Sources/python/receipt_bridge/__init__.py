@@ -19,7 +19,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union, cast
 
-from ._library import ReceiptBridgeError, __version__, call, certificates
+from ._library import ReceiptBridgeError, __version__, call, call_all, certificates
 from ._threads import in_order
 from ._types import Decoded, Failure, Migrated, Purchase
 from ._values import id_text, json_text, name_of, stored_bytes
@@ -62,7 +62,7 @@ def decode_all(receipts: Iterable[Any], *, roots: Path | None = None, workers: i
         TypeError: A value cannot be a receipt. The results of those before it are yielded first."""
     values = map(stored_bytes, _iterator(receipts, "receipts"))
     options = certificates(roots).options()
-    return in_order(values, lambda value: call(value, options), len, _count(workers))
+    return in_order(values, lambda batch: call_all(batch, [options] * len(batch)), len, _count(workers))
 
 
 def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt", id_column: str | None = None, keep: Sequence[str] = (),
@@ -91,9 +91,12 @@ def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt
     trusted = certificates(roots)
     plain = trusted.options(purchases=False)
 
-    def work(row: _Row) -> Migrated:
-        options = plain if row.transaction_ids is None else trusted.options(purchases=False, transaction_ids=row.transaction_ids)
-        return cast(Migrated, {**row.kept, "id": row.id, **call(row.value, options)})
+    def options(row: _Row) -> bytes | None:
+        return plain if row.transaction_ids is None else trusted.options(purchases=False, transaction_ids=row.transaction_ids)
+
+    def work(rows: list[_Row]) -> list[Migrated]:
+        results = call_all([row.value for row in rows], [options(row) for row in rows])
+        return [cast(Migrated, {**row.kept, "id": row.id, **result}) for row, result in zip(rows, results)]
 
     return in_order(reader.read(_iterator(rows, "rows")), work, _Row.__len__, _count(workers))
 

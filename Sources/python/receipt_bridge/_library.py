@@ -7,12 +7,16 @@ import functools
 import json
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 _PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libreceipt_bridge.so")
 _library = ctypes.CDLL(_PATH)
 _decode = _library.receipt_bridge_decode
 _decode.argtypes, _decode.restype = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p], ctypes.c_void_p
+_decode_all = _library.receipt_bridge_decode_all
+_decode_all.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+_decode_all.restype = ctypes.c_void_p
 _library.receipt_bridge_version.restype = ctypes.c_char_p
 # To release memory is too short for a release of the interpreter's lock.
 _free = ctypes.PyDLL(_PATH).receipt_bridge_free
@@ -40,18 +44,33 @@ class ReceiptBridgeError(Exception):
 
 
 def call(value: bytes, options: bytes | None) -> Any:
-    """Returns the result of a call."""
-    pointer = _decode(value, len(value), options)
+    """Returns the result of a value."""
+    return _checked([_json(_decode(value, len(value), options))])[0]
+
+
+def call_all(values: Sequence[bytes], options: Sequence[bytes | None]) -> list[Any]:
+    """Returns the results of values, each with its options. One call costs less than many: the lock of the interpreter is released once."""
+    count = len(values)
+    texts, lengths = ctypes.c_char_p * count, ctypes.c_size_t * count
+    return _checked(_json(_decode_all(texts(*values), lengths(*map(len, values)), texts(*options), count)))
+
+
+def _json(pointer: int | None) -> Any:
+    """Returns what the library has returned, and releases it."""
     if not pointer:
         raise MemoryError
     try:
         text = ctypes.string_at(pointer)
     finally:
         _free(pointer)
-    result = json.loads(text.decode())
-    if "error" in result:
-        raise ReceiptBridgeError(**result["error"])
-    return result
+    return json.loads(text.decode())
+
+
+def _checked(results: list[Any]) -> list[Any]:
+    for result in results:
+        if "error" in result:
+            raise ReceiptBridgeError(**result["error"])
+    return results
 
 
 class Certificates:

@@ -19,17 +19,17 @@ BATCH_ITEMS, BATCH_BYTES = 64, 1 << 20
 PAUSE = 0.001
 
 
-def in_order(items: Iterator[Item], work: Callable[[Item], Result], size: Callable[[Item], int],
+def in_order(items: Iterator[Item], work: Callable[[list[Item]], list[Result]], size: Callable[[Item], int],
              workers: int) -> Generator[Result, None, None]:
-    """Yields the result of each item. An exception of the items is raised after the results of those before it.
+    """Yields the result of each item; `work` returns those of several. An exception of the items is raised after the results of those before it.
 
     No thread lives longer than the generator. In a forked child, which has no threads, the generator goes on without them."""
     if workers == 1:
-        return (result for result in map(work, items))
+        return (work([item])[0] for item in items)
     return _in_threads(items, work, size, workers)
 
 
-def _in_threads(items: Iterator[Item], work: Callable[[Item], Result], size: Callable[[Item], int],
+def _in_threads(items: Iterator[Item], work: Callable[[list[Item]], list[Result]], size: Callable[[Item], int],
                 workers: int) -> Generator[Result, None, None]:
     # Its import takes longer than that of all the rest, and one receipt needs no threads.
     from concurrent.futures import ThreadPoolExecutor
@@ -37,18 +37,15 @@ def _in_threads(items: Iterator[Item], work: Callable[[Item], Result], size: Cal
     pool, process = ThreadPoolExecutor(workers, "receipt-bridge"), os.getpid()
     pending: deque[tuple[list[Item], Future[list[Result]] | None]] = deque()
 
-    def run(batch: list[Item]) -> list[Result]:
-        return [work(item) for item in batch]
-
     def results() -> list[Result]:
         batch, future = pending.popleft()
-        return future.result() if future and os.getpid() == process else run(batch)
+        return future.result() if future and os.getpid() == process else work(batch)
 
     try:
         failure: Exception | None = None
         while failure is None:
             batch, failure, is_slow = _batch(items, size)
-            pending.append((batch, pool.submit(run, batch) if os.getpid() == process else None))
+            pending.append((batch, pool.submit(work, batch) if os.getpid() == process else None))
             while pending and (is_slow or len(pending) > 2 * workers):
                 yield from results()
         while pending:

@@ -1,4 +1,3 @@
-import ReceiptBridgeBase
 import ReceiptBridgeCore
 import ReceiptBridgeCryptography
 import Foundation

@@ -1,4 +1,3 @@
-import ReceiptBridgeAdministration
 import ReceiptBridgeBase
 import ReceiptBridgeCore
 import ReceiptBridgeCryptography

@@ -6,7 +6,6 @@ import ReceiptBridgeCore
 import ReceiptBridgeComparison
 import ReceiptBridgeCryptography
 import Foundation
-import ReceiptBridgeServer
 import ReceiptBridgeTransport
 
 /// The `compare` command: compares verifyReceipt with the App Store Server API.

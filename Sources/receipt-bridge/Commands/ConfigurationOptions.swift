@@ -133,7 +133,6 @@ struct ConfigurationOptions: ParsableArguments {
         do { return try body() } catch { throw report(error) }
     }
 
-    /// Prints the error and returns its exit code.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? ConfigurationError {
             for finding in error.findings { Terminal.say(finding, as: .bad) }

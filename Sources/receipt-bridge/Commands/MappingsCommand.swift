@@ -1,6 +1,5 @@
 import ArgumentParser
 import ReceiptBridgeBase
-import Foundation
 import ReceiptBridgeResponses
 
 /// The `mappings` command: validates, shows and applies the field tables.

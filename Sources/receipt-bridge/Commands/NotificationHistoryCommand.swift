@@ -2,10 +2,8 @@ import ReceiptBridgeAdministration
 import ArgumentParser
 import ReceiptBridgeBase
 import ReceiptBridgeCore
-import Foundation
 import Logging
 import ReceiptBridgeComparison
-import ReceiptBridgeResponses
 import ReceiptBridgeServer
 import ReceiptBridgeStorage
 

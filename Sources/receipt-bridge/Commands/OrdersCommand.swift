@@ -46,7 +46,6 @@ struct OrdersCommand: ParsableCommand {
             }
         }
 
-        /// Looks up one order.
         private func lookUp(_ context: CommandContext) async throws {
             guard let id = OrderIdentifier(rawValue: orderId ?? "") else {
                 throw InvalidOperation("an order id is 1 to 64 letters and digits")
@@ -65,7 +64,6 @@ struct OrdersCommand: ParsableCommand {
 }
 
 extension CommandContext {
-    /// The client of the app that has an order.
     @Sendable fileprivate func client(of order: OrderIdentifier?) async throws -> ServerAPIClient {
         try await app(of: order.map { .order($0.rawValue) }).client
     }

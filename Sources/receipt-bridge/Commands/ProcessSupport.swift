@@ -2,7 +2,6 @@ import ReceiptBridgeCore
 import ArgumentParser
 import Foundation
 import Logging
-import ReceiptBridgeBase
 import UnixSignals
 
 /// Ctrl-C and SIGTERM handling of commands that can be resumed.

@@ -2,13 +2,9 @@ import ReceiptBridgeAdministration
 import ArgumentParser
 import ReceiptBridgeCore
 import ReceiptBridgeCryptography
-import Foundation
 import Logging
-import ReceiptBridgeResponses
 import ReceiptBridgeServer
-import ServiceLifecycle
 import ReceiptBridgeStorage
-import ReceiptBridgeTransport
 import UnixSignals
 
 /// The `serve` command: the proxy.

@@ -1,7 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeBatch
 import ReceiptBridgeComparison
-import ReceiptBridgeStorage
 import Synchronization
 
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every
@@ -44,7 +43,6 @@ final class MigrationDisplay: Sendable {
         Terminal.say(sentence)
     }
 
-    /// Prints a table.
     func table(_ text: String) {
         line.clear()
         if !Terminal.isQuiet { Terminal.note(text) }

@@ -229,26 +229,43 @@ struct ConfigurationKeysTests {
             "\(RecordedDocument.hint)")
     }
 
-    @Test("Every row of the tables has its own key, and every variable of a row is known to the reader")
+    /// The variables of keys whose values the file cannot have either: a mapping, a list of mappings, or a bundle id.
+    private static let withoutValue = ["APPS", "TLS", "TLS_PRIVATEKEY", "APP_SERVERAPI", "APP_ROLLOUT", "APP_BUNDLEID"]
+
+    @Test("Every row of the tables has its own key, and its variable overrides that key and no other")
     func variables() throws {
         #expect(Set(SettingsDocument.keys).count == SettingsDocument.keys.count)
-        for variable in SettingsDocument.variables {
-            var environment = ["RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app"]
-            environment[variable] = "x"
-            // A mapping or a list of mappings has no value of its own; the variables of its members are below it.
-            let parents = [
-                "RECEIPT_BRIDGE_APPS", "RECEIPT_BRIDGE_TLS", "RECEIPT_BRIDGE_APP_SERVERAPI",
-                "RECEIPT_BRIDGE_APP_ROLLOUT",
-            ]
-            if parents.contains(variable) { continue }
-            do throws(ConfigurationError) {
-                let settings = try ConfigurationFile.parse(
-                    "", name: "", folder: URL(filePath: "/nowhere"), environment: environment, checks: .server)
-                #expect(!settings.unknownVariables.contains { $0.name == variable }, "\(variable)")
-            } catch {
-                #expect(error.findings.contains { variable.hasPrefix($0.prefix { $0 != ":" }) }, "\(error)")
-            }
+        let folder = try Self.folder()
+        func settings(_ variables: [String: String]) throws -> ProxyConfiguration {
+            let app = ["RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.one"]
+            return try ConfigurationFile.parse(
+                Self.document(isWhole: false), name: "", folder: folder.url,
+                environment: variables.merging(app) { $1 }, checks: .server)
         }
+        let old = try settings([:])
+        var known: Set<String> = []
+        for line in Self.lines where !line.key.hasPrefix("apps[].forward") {
+            guard let second = line.second else { continue }
+            let value = second.drop { $0 != ":" }.dropFirst(2).filter { !"[]".contains($0) }
+            let file = folder.path(value)
+            let name = line.key.replacing("apps[].", with: "app.").replacing("[]", with: "").replacing(".", with: "_")
+            let variable = "RECEIPT_BRIDGE_\(name.uppercased())"
+            let new = try settings([variable: FileManager.default.fileExists(atPath: file) ? file : value])
+            let changes = ConfigurationDiff(from: old, to: new)
+            expect(changes, line.key, "\(variable)")
+            known.insert(variable.replacing(/_FILE$/, with: ""))
+        }
+        let withoutValue = Self.withoutValue.map { "RECEIPT_BRIDGE_\($0)" }
+        #expect(Set(SettingsDocument.variables).subtracting(known).subtracting(withoutValue) == [])
+    }
+
+    /// Expects one changed key, which is this one, or has it inside.
+    private func expect(_ changes: ConfigurationDiff, _ key: String, _ comment: Comment) {
+        let names = changes.applied + changes.needRestart
+        let isNamed = names.map(normalized).map { name in
+            key == name || key.hasPrefix("\(name).") || key.hasPrefix("\(name)[].")
+        }
+        #expect(isNamed == [true], "\(comment): \(names)")
     }
 
     /// The key whose row documents this key. Values inside a secret, sandbox rules, comparison rules and forwarding
@@ -289,11 +306,7 @@ struct ConfigurationKeysTests {
             let isWhole = TestSize.pick(debug: line.key == "mappings", release: true)
             let changes = ConfigurationDiff(
                 from: try #require(old[isWhole]), to: try settings(changing: index, isWhole: isWhole))
-            let names = changes.applied + changes.needRestart
-            let isNamed = names.map(normalized).map { name in
-                line.key == name || line.key.hasPrefix("\(name).") || line.key.hasPrefix("\(name)[].")
-            }
-            #expect(isNamed == [true], "\(line.key): \(names)")
+            expect(changes, line.key, "\(line.key)")
             needRestart.formUnion(changes.needRestart)
         }
         #expect(

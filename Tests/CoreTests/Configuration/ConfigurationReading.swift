@@ -25,7 +25,7 @@ func findings(
         _ = try configuration(yaml, in: folder, environment: environment, flags: flags)
         return []
     } catch let error as ConfigurationError {
-        return error.findings.map { $0.replacing("cannot read \(folder.url.path)/", with: "cannot read ") }
+        return error.findings.map { $0.replacing("\(folder.url.path)/", with: "") }
             .map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
     }
 }

@@ -2,9 +2,12 @@ import ReceiptBridgeCore
 
 /// The tables of settings as docs/CONFIGURATION.md shows them.
 enum SettingsDocument {
-    /// The table of the keys of the document, and the table of the keys of an app.
+    /// The keys that need a restart, the table of the keys of the document, and the table of the keys of an app.
     static var markdown: String {
         """
+        A [reload](#while-it-runs) applies a new value, but these keys need a restart: \
+        \(keysThatNeedRestart.map { "`\($0)`" }.joined(separator: ", ")).
+
         \(table(ProxyConfiguration.settings))
 
         Of each app:
@@ -46,11 +49,8 @@ enum SettingsDocument {
     private static let keysInFileOnly = ["apps[].comparisonRules", "apps[].forward"]
 
     private static func table<Subject>(_ rows: [Setting<Subject>]) -> String {
-        let header = ["| key | values | default | new value | meaning |", "|---|---|---|---|---|"]
-        let lines = rows.map { row in
-            let change = row.needsRestart ? "restart" : "reload"
-            return "| `\(row.key)` | \(row.values) | \(row.defaultValue) | \(change) | \(row.meaning) |"
-        }
+        let header = ["| key | values | default | meaning |", "|---|---|---|---|"]
+        let lines = rows.map { "| `\($0.key)` | \($0.values) | \($0.defaultValue) | \($0.meaning) |" }
         return (header + lines).joined(separator: "\n")
     }
 }

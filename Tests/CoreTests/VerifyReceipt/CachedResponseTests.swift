@@ -19,7 +19,7 @@ struct CachedResponseTests {
         let again = await bridge.ask(receipt)
         #expect(again.body == before.body && again.source == .api && bridge.hits == 1)
         bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-        try await bridge.receive(try bridge.appStore.notification("REFUND", of: "700000000000500"))
+        try await bridge.notify("REFUND", of: "700000000000500")
         let after = await bridge.ask(receipt)
         #expect(after.body.contains("cancellation_date") && bridge.hits == 1)
         #expect(await bridge.ask(receipt).body == after.body && bridge.hits == 2)

@@ -55,13 +55,12 @@ struct CustomerRulesTests {
     /// A simulated App Store, and the forms of some customers.
     private struct Stage {
         let appStore: SimulatedStore
-        let port: Int
-        let transport: CurlTransport
+        let world: ServerAPIWorld
         let folder: TemporaryFolder
         let customers: [(customer: SimulatedCustomer, forms: [Form])]
 
-        init(_ appStore: SimulatedStore, _ port: Int, _ transport: CurlTransport, _ kinds: [CustomerKind]) throws {
-            (self.appStore, self.port, self.transport) = (appStore, port, transport)
+        init(_ appStore: SimulatedStore, _ world: ServerAPIWorld, _ kinds: [CustomerKind]) throws {
+            (self.appStore, self.world) = (appStore, world)
             folder = try TemporaryFolder()
             customers = try appStore.world.customers.filter { kinds.contains($0.kind) }.map { customer in
                 (customer, try Self.forms(of: customer, appStore))
@@ -111,12 +110,10 @@ struct CustomerRulesTests {
         private func graph(
             _ source: Source, _ store: (any Store)?, _ change: (inout AppConfiguration) -> Void
         ) throws -> ServiceGraph {
-            try ServerAPIWorld.graph(
-                appStore, port: port, transport: transport, store: store, answer: source.answer,
-                changing: {
-                    if source == .receipt { $0.serverAPI = nil }
-                    change(&$0)
-                })
+            try world.graph(source.answer, store: store) {
+                if source == .receipt { $1.serverAPI = nil }
+                change(&$1)
+            }
         }
 
         /// The path of a new store with all responses, which were given without a rule and to no user.
@@ -154,8 +151,8 @@ struct CustomerRulesTests {
     private static let answers = ["api api", "stored stored", "receipt receipt", "apple apple", "archive stored"]
 
     private static func staged(_ kinds: [CustomerKind] = kinds, _ work: (Stage) async throws -> Void) async throws {
-        try await ServerAPIWorld.asking(customers: 84) { appStore, port, transport in
-            try await work(try Stage(appStore, port, transport, kinds))
+        try await ServerAPIWorld.asking(customers: 84) { appStore, world in
+            try await work(try Stage(appStore, world, kinds))
         }
     }
 

@@ -54,7 +54,7 @@ struct CustomerViewErrorTests {
     @Test("A signed transaction is rejected if it is of another app, tampered with, foreign or malformed")
     func signedTransactions() async throws {
         try await CustomerViews.serving(customers: 1) { views in
-            let transaction = try #require(try views.customer(.activeSubscription).transactions.first)
+            let transaction = try #require(try views.store.customer(.activeSubscription).transactions.first)
             let good = try views.signed(transaction)
             let other = try views.signed(transaction, bundleId: "com.example.other")
             let parts = good.split(separator: ".").map(String.init)
@@ -145,7 +145,7 @@ struct CustomerViewErrorTests {
     @Test("Sandbox purchases are rejected if the app denies the sandbox")
     func sandboxDenied() async throws {
         try await CustomerViews.serving(customers: 4, { _, app in app.sandbox = .deny }) { views in
-            let customer = try views.customer(.activeSubscription, .sandbox)
+            let customer = try views.store.customer(.activeSubscription, .sandbox)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let id = try #require(customer.transactions.first?.transactionId)
             #expect(await views.failure { try await $0.ask(receipt: receipt.base64) } == "422 sandboxDenied")
@@ -164,7 +164,7 @@ struct CustomerViewErrorTests {
             (.serverAPI(.failure(code: 4_000_006, retryAfter: nil)), "404 transactionNotFound"),
         ]
         try await CustomerViews.serving(customers: 1) { views in
-            let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
+            let id = try #require(try views.store.customer(.activeSubscription).transactions.first?.transactionId)
             for (kind, expected) in faults {
                 views.store.faults.removeAll()
                 views.store.faults.add(SimulatedFault(kind, endpoint: "serverAPI"))
@@ -177,7 +177,7 @@ struct CustomerViewErrorTests {
     @Test("The error repeats the App Store's Retry-After")
     func retryAfter() async throws {
         try await CustomerViews.serving(customers: 1) { views in
-            let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
+            let id = try #require(try views.store.customer(.activeSubscription).transactions.first?.transactionId)
             let instant = SharedSimulator.noon.advanced(by: .milliseconds(90_500)).milliseconds
             views.store.faults.add(
                 SimulatedFault(.serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))

@@ -8,14 +8,17 @@ import ReceiptBridgeTestSupport
 struct CustomerViewIdentifierTests {
     private static let newest = WorldOptions(newestFields: true)
 
-    @Test("A transaction id, an app transaction id, a signed app transaction and a signed renewal give the same view")
+    @Test("Every id, signed text and receipt of a customer gives the same view, except for the receipt object")
     func sameView() async throws {
         try await CustomerViews.serving { views in
-            let customer = try views.customer(.activeSubscription)
+            let customer = try views.store.customer(.activeSubscription)
             let transaction = try #require(customer.transactions.first)
             let signed = try #require(try views.store.signedAppTransaction(of: customer))
+            let byReceipt = try await views.ask(receipt: views.store.receipt(.activeSubscription).base64)
             let all = [
-                try await views.ask(id: transaction.transactionId), try await views.ask(id: customer.appTransactionId),
+                try await views.ask(id: transaction.transactionId, bundleId: SimulatedApp.first.bundleId),
+                try await views.ask(id: customer.appTransactionId),
+                try await views.ask(signedTransaction: views.signed(transaction)),
                 try await views.ask(signedAppTransaction: signed),
                 try await views.ask(signedRenewalInfo: views.signed(renewalOf: transaction.originalTransactionId)),
             ]
@@ -23,6 +26,10 @@ struct CustomerViewIdentifierTests {
             let expected = customer.appTransaction(receiptCreationDate: SharedSimulator.noon)
             #expect(all[0]["appTransaction"] == expected && expected != nil)
             #expect(all[0]["subscriptions"]?.elements?.isEmpty == false)
+            #expect(byReceipt["receipt"]?["bundleId"]?.text == SimulatedApp.first.bundleId)
+            for key in ["bundleId", "appAppleId", "environment", "source", "subscriptions", "transactions"] {
+                #expect(all[0][key] != nil && all[0][key] == byReceipt[key], "\(key)")
+            }
         }
     }
 
@@ -31,7 +38,7 @@ struct CustomerViewIdentifierTests {
         try await CustomerViews.serving(customers: 6, options: Self.newest) { views in
             for (kind, isKnown) in [(CustomerKind.commitment, true), (.withoutAppTransaction, false)] {
                 views.store.requests.removeAll()
-                let customer = try views.customer(kind)
+                let customer = try views.store.customer(kind)
                 let id = try #require(customer.transactions.first).transactionId
                 for _ in 0..<3 {
                     let view = try await views.ask(id: id)
@@ -46,7 +53,7 @@ struct CustomerViewIdentifierTests {
     @Test("A failure of Get App Transaction Info gives null, is asked again, and denies nothing")
     func failures() async throws {
         try await CustomerViews.serving(customers: 6) { views in
-            let customer = try views.customer(.activeSubscription)
+            let customer = try views.store.customer(.activeSubscription)
             let id = try #require(customer.transactions.first).transactionId
             views.store.faults.add(SimulatedFault(.status(500), endpoint: "appTransactionInfo"))
             let view = try await views.ask(id: id)
@@ -59,7 +66,7 @@ struct CustomerViewIdentifierTests {
     @Test("A signed app transaction of a customer without purchases gives an empty view, but only if the key is right")
     func withoutPurchases() async throws {
         try await CustomerViews.serving { views in
-            let customer = try views.customer(.noPurchases)
+            let customer = try views.store.customer(.noPurchases)
             // The id alone does not tell an empty history from the key of another app.
             #expect(await views.failure { try await $0.ask(id: customer.appTransactionId) } == "502 upstreamFailed")
             let signed = try #require(try views.store.signedAppTransaction(of: customer))
@@ -74,7 +81,7 @@ struct CustomerViewIdentifierTests {
     @Test("A migrated customer has one history, and has used the introductory offer of the earlier subscription")
     func migrated() async throws {
         try await CustomerViews.serving(customers: 6, options: Self.newest) { views in
-            let customer = try views.customer(.migrated)
+            let customer = try views.store.customer(.migrated)
             let newest = try #require(customer.transactions.last)
             #expect(newest.previousOriginalTransactionId != nil)
             let view = try await views.ask(id: newest.transactionId)
@@ -132,7 +139,7 @@ struct CustomerViewIdentifierTests {
     func appOfRenewal() async throws {
         let second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
         try await CustomerViews.serving(customers: 6, { settings, _ in settings.apps.append(second) }) { views in
-            let original = try #require(try views.customer(.activeSubscription).transactions.first)
+            let original = try #require(try views.store.customer(.activeSubscription).transactions.first)
                 .originalTransactionId
             let signed = try views.signed(renewalOf: original)
             #expect(try await views.ask(signedRenewalInfo: signed)["source"]?.text == "api")

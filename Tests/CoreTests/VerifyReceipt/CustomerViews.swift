@@ -21,31 +21,9 @@ struct CustomerViews {
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {
-        let store = try SimulatedStore(
-            seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki,
-            options: options)
-        return try await store.serving { port, transport in
-            let pipeline = try pipeline(store, port: port, transport: transport, change)
-            return try await work(CustomerViews(store: store, pipeline: pipeline))
+        try await ServerAPIWorld.asking(customers: customers, options: options) { store, world in
+            try await work(CustomerViews(store: store, pipeline: world.graph(changing: change).customerView))
         }
-    }
-
-    private static func pipeline(
-        _ store: SimulatedStore, port: Int, transport: CurlTransport,
-        _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
-    ) throws -> CustomerViewService {
-        var app = AppConfiguration(of: store)
-        app.appAppleId = SimulatedApp.first.appAppleId
-        var settings = ProxyConfiguration(of: store, port: port)
-        change(&settings, &app)
-        settings.apps.insert(app, at: 0)
-        return try ServiceGraph(
-            settings: settings, transport: transport, tables: .bundled, logger: .silent, now: { SharedSimulator.noon }
-        ).customerView
-    }
-
-    func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {
-        try #require(store.world.customers.first { $0.kind == kind && $0.environment == environment })
     }
 
     // MARK: - Requests

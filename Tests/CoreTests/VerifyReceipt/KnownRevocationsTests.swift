@@ -114,7 +114,6 @@ struct KnownRevocationsTests {
             await known.whenLoaded()
         }
         #expect(await shown(in: known) == [sample.isRevoked, sample.isRevoked])
-        await store?.close()
     }
 
     @Test("A refund that cannot be written counts, and is written when the store is back")
@@ -132,7 +131,6 @@ struct KnownRevocationsTests {
         let rows = try await store.revocations(of: ["10"], lineItems: [], in: scope)
         #expect(rows.map(\.askedAt) == [SharedSimulator.noon] && rows.map(\.webOrderLineItemId) == ["w10"])
         #expect(await shown(in: known) == [true, true])
-        await store.close()
     }
 
     @Test("The store is asked only about purchases that may be revoked, and about all until it is loaded")
@@ -180,6 +178,5 @@ struct KnownRevocationsTests {
         try await store.save(
             revoked: [], valid: ["10"], askedAt: SharedSimulator.noon.advanced(by: .minutes(5)), of: scope)
         #expect(await shown(in: known) == [false, false])
-        await store.close()
     }
 }

@@ -133,9 +133,7 @@ struct NotificationHintTests {
 
     @Test("Each version 1 notification invalidates the customer's records, and causes at most one lookup a minute")
     func hint() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
+        let (bridge, receipt) = try await StoringTestProxy.withRecords()
         bridge.appStore.update { world in
             world.clock = SharedSimulator.noon.advanced(by: .seconds(2))
             world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
@@ -175,9 +173,7 @@ struct NotificationHintTests {
         "A version 1 notification causes a lookup for a stored customer, and none for an unknown id",
         arguments: ["700000000000999", "700000000000100"])
     func namedOnly(id: String) async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
+        let (bridge, receipt) = try await StoringTestProxy.withRecords()
         let before = bridge.appStore.questions.count
         let number = try #require(Int64(id))
         let mangled = String(receipt.dropLast(400)) + String(repeating: "A", count: 400)

@@ -90,7 +90,7 @@ struct NotificationReceiverTests {
     func clock() async throws {
         let bridge = try StoringTestProxy()
         let soon = Twist(signedDate: SharedSimulator.noon.advanced(by: .seconds(299)))
-        _ = try await bridge.receive(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
+        _ = try await bridge.notify("REFUND", of: Self.feature, soon)
         bridge.appStore.update { $0.clock = SharedSimulator.noon.advanced(by: .seconds(400)) }
         let nested = try bridge.appStore.notification(
             "REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
@@ -154,7 +154,7 @@ struct NotificationReceiverTests {
     @Test("Notifications without a purchase are stored, for example tests and summaries")
     func others() async throws {
         let bridge = try StoringTestProxy()
-        #expect(try await bridge.receive(try bridge.appStore.notification("TEST")) == .stored(isNew: false))
+        #expect(try await bridge.notify("TEST") == .stored(isNew: false))
         let app: [JSONValue.Member] = [
             .init("bundleId", .string(ScriptedCustomer.bundleId)),
             .init("appAppleId", .number(SimulatedApp.first.appAppleId)),
@@ -187,9 +187,7 @@ struct NotificationReceiverTests {
 
     @Test("A notification of an unknown type is stored, and its authentic records are applied")
     func unknownType() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
+        let (bridge, receipt) = try await StoringTestProxy.withRecords()
         bridge.appStore.change(Self.feature) { $0.revoked = SharedSimulator.noon }
         let body = try bridge.appStore.notification("SOMETHING_NEW", "LATER", of: Self.feature)
         #expect(try await bridge.receive(body) == .stored(isNew: true))
@@ -227,9 +225,7 @@ struct NotificationReceiverTests {
     @Test("A notification received after a newer one changes nothing, for a refund and for its reversal")
     func outOfOrder() async throws {
         for reversed in [false, true] {
-            let bridge = try StoringTestProxy()
-            let receipt = try bridge.appStore.receipt()
-            #expect(await bridge.waitUntilStored(receipt))
+            let (bridge, receipt) = try await StoringTestProxy.withRecords()
             bridge.appStore.change(Self.feature) { $0.revoked = SharedSimulator.noon }
             let refund = try bridge.appStore.notification("REFUND", of: Self.feature)
             bridge.appStore.change(Self.feature) { $0.revoked = nil }
@@ -251,9 +247,7 @@ struct NotificationReceiverTests {
 
     @Test("A notification stored by another process takes effect within a minute")
     func otherProcess() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
+        let (bridge, receipt) = try await StoringTestProxy.withRecords()
         let other = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         for (minute, revoked) in [(1, SharedSimulator.noon), (2, nil)] as [(Int64, Timestamp?)] {
             bridge.appStore.change(Self.feature) { $0.revoked = revoked }
@@ -269,29 +263,10 @@ struct NotificationReceiverTests {
         }
     }
 
-    @Test("A late notification about an old period does not change the current subscription state")
-    func lateOldPeriod() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
-        let late = try bridge.appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101", Twist(uuid: "late"))
-        bridge.appStore.change { $0.renews = 0 }
-        try await bridge.receive(
-            try bridge.appStore.notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101"))
-        #expect(try await bridge.receive(late) == .stored(isNew: false))
-        let stored = await bridge.ask(receipt)
-        let fresh = await bridge.askAPI(receipt).body
-        #expect(stored.source == .stored && stored.body == fresh)
-        #expect(stored.body.contains(#""auto_renew_status":"0""#))
-    }
-
     @Test("After a notification without a status, the next request does a lookup")
     func noStatus() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
-        try await bridge.receive(
-            try bridge.appStore.notification("DID_RENEW", of: "700000000000101", Twist(status: .some(nil))))
+        let (bridge, receipt) = try await StoringTestProxy.withRecords()
+        try await bridge.notify("DID_RENEW", of: "700000000000101", Twist(status: .some(nil)))
         #expect(await bridge.ask(receipt).source == .api)
         #expect(await bridge.waitUntilStored(receipt))
     }
@@ -338,8 +313,20 @@ struct NotificationReceiverTests {
         let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
         #expect(await bridge.refusal(body) == .storeUnavailable)
         #expect(try await bridge.notifications() == 0)
-        _ = try await bridge.receive(try bridge.appStore.notification("TEST"))
+        _ = try await bridge.notify("TEST")
         #expect(try await bridge.notifications() == 1)
+    }
+
+    @Test("A background write that fails is counted, and the response is given")
+    func failedWrite() async throws {
+        let bridge = try StoringTestProxy()
+        try await DatabasePool(path: bridge.store.path).write { db in
+            try db.execute(
+                sql: "CREATE TRIGGER broken BEFORE INSERT ON customer BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        }
+        #expect(await bridge.ask(try bridge.appStore.receipt()).source == .api)
+        await bridge.pipelines.finishWriting()
+        #expect(bridge.pipelines.counts.events.count(MetricEvent.droppedWrites) == 1)
     }
 
     // MARK: - Notifications from Apple

@@ -57,43 +57,6 @@ struct OutageDrillTests {
         }
     }
 
-    /// The proxy with one order of sources.
-    private final class TestProxy: Sendable {
-        let order: [AnswerSource]
-        let store: SQLiteStore
-        let pipelines: ServiceGraph
-
-        init(_ order: [AnswerSource], _ appStore: SimulatedStore, port: Int, curl: CurlTransport, path: String) throws {
-            self.order = order
-            store = try SQLiteStore(path: path)
-            var app = AppConfiguration(of: appStore)
-            app.appAppleId = SimulatedApp.first.appAppleId
-            app.answer = order
-            app.cacheSeconds = 0
-            var settings = ProxyConfiguration(of: appStore, port: port)
-            settings.apps = [app]
-            let clock = MovableClock()
-            self.clock = clock
-            pipelines = try ServiceGraph(
-                settings: settings, transport: CircuitBreakingTransport(curl), store: store, tables: .bundled,
-                logger: .silent,
-                now: { clock.now })
-        }
-
-        private let clock: MovableClock
-
-        var now: Timestamp {
-            get { clock.now }
-            set { clock.now = newValue }
-        }
-
-        func ask(_ receipt: IssuedReceipt) async -> SourcedAnswer {
-            await pipelines.whenLoaded()
-            return await pipelines.verifyReceipt.answer(
-                body: Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret), route: .auto)
-        }
-    }
-
     /// The number of responses by source, for the output.
     private struct Tally {
         var sources: [String: Int] = [:]
@@ -115,18 +78,26 @@ struct OutageDrillTests {
         let port = try await appStore.start()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let folder = try TemporaryFolder()
-        let bridge = try TestProxy(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        let clock = MovableClock()
+        let world = ServerAPIWorld(appStore: appStore, port: port, transport: CircuitBreakingTransport(curl))
+        let bridge = try world.graph(order, store: store, clock: clock) { $1.cacheSeconds = 0 }
+        func ask(_ receipt: IssuedReceipt) async -> SourcedAnswer {
+            await bridge.verifyReceipt.answer(
+                body: Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret), route: .auto)
+        }
+        await bridge.whenLoaded()
         // Before the outage, notifications are received.
         try await receive(appStore.simulate(40, seed: 3), of: appStore, to: bridge)
         let receipts = appStore.sampleReceipts
         var seen: [String: [UInt8]] = [:]
         for receipt in receipts {
-            let reply = await bridge.ask(receipt)
+            let reply = await ask(receipt)
             #expect(reply.answer.status == .valid || reply.answer.status == .subscriptionExpired, "\(receipt.id)")
             seen[receipt.id] = reply.answer.body
         }
-        await bridge.pipelines.finishWriting()
-        let archived = try await bridge.store.lastGoodUsage()
+        await bridge.finishWriting()
+        let archived = try await store.lastGoodUsage()
         #expect((archived.count > 0) == order.contains(.apple))
         if archived.count > 0 {
             print("\(archived.count) responses archived, \(archived.bytes / archived.count) bytes each")
@@ -143,16 +114,15 @@ struct OutageDrillTests {
         let refunded = Set(refunds.flatMap(\.notifications).compactMap { $0.transaction?.transactionId })
         await appStore.stop()
         for hours in Self.hours {
-            bridge.now = SharedSimulator.noon.advanced(by: .milliseconds(hours * Self.hour + 1))
+            clock.now = SharedSimulator.noon.advanced(by: .milliseconds(hours * Self.hour + 1))
             var tally = Tally()
             for receipt in receipts {
-                let reply = await bridge.ask(receipt)
-                let known = try Rights(seen[receipt.id] ?? [], at: bridge.now)
-                try check(reply, of: receipt, known: known, refunded: refunded, at: bridge.now, &tally)
+                let reply = await ask(receipt)
+                let known = try Rights(seen[receipt.id] ?? [], at: clock.now)
+                try check(reply, of: receipt, known: known, refunded: refunded, at: clock.now, &tally)
             }
             print("\(order.map(\.rawValue).joined(separator: ", ")), hour \(hours): \(tally.text)")
         }
-        await bridge.store.close()
         await curl.shutDown()
     }
 
@@ -184,9 +154,10 @@ struct OutageDrillTests {
     }
 
     /// Receives the notifications as the App Store posts them.
-    private func receive(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: TestProxy) async throws {
+    private func receive(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: ServiceGraph) async throws
+    {
         for notification in outcomes.flatMap(\.notifications) {
-            try await bridge.pipelines.notifications.receive(try appStore.body(of: notification))
+            try await bridge.notifications.receive(try appStore.body(of: notification))
         }
     }
 }

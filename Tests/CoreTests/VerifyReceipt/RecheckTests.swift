@@ -16,8 +16,7 @@ struct RecheckTests {
         #expect(await bridge.waitUntilStored(receipt))
         let lookup = bridge.appStore.questions.count
         bridge.appStore.change { $0.renews = 0 }
-        try await bridge.receive(
-            try bridge.appStore.notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101"))
+        try await bridge.notify("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101")
         bridge.appStore.update { world in
             world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
             world.change { ($0.status, $0.renews) = (5, 0) }

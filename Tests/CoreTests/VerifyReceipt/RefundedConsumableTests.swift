@@ -29,7 +29,7 @@ struct RefundedConsumableTests {
         "api and stored leave out the rows of refunded consumables, or keep them, and change no other row",
         arguments: [[AnswerSource.api], [.stored, .api]])
     func world(answer: [AnswerSource]) async throws {
-        try await ServerAPIWorld.asking(customers: 84) { appStore, port, transport in
+        try await ServerAPIWorld.asking(customers: 84) { appStore, world in
             let folder = try TemporaryFolder()
             var dropped = 0
             for receipt in appStore.receipts where !receipt.originalTransactionIds.isEmpty {
@@ -40,9 +40,7 @@ struct RefundedConsumableTests {
                 var rows: [Policy: [String]] = [:]
                 for policy in Policy.allCases {
                     let store = try SQLiteStore(path: folder.path("\(receipt.id) \(policy).sqlite"))
-                    let graph = try ServerAPIWorld.graph(
-                        appStore, port: port, transport: transport, store: store, answer: answer,
-                        changing: { $0.refundedConsumables = policy })
+                    let graph = try world.graph(answer, store: store) { $1.refundedConsumables = policy }
                     let service = graph.verifyReceipt
                     var reply = await service.answer(body: body, route: .auto)
                     if answer.first == .stored {
@@ -82,37 +80,5 @@ struct RefundedConsumableTests {
         #expect(try await StoringTestProxy([.receipt], appStore: appStore).ask(receipt).body.contains(coins))
         appStore.change(coins) { $0.revoked = nil }
         #expect(await bridge.ask(receipt).body.contains(coins))
-    }
-
-    @Test(
-        "A lifetime unlock that was bought after a receipt of refunded consumables is shown",
-        arguments: [[AnswerSource.api], [.stored, .api]], Policy.allCases)
-    private func unlock(answer: [AnswerSource], policy: Policy) async throws {
-        let appStore = ScriptedCustomer()
-        let (coins, unlock) = (["700000000000900", "700000000000901"], "700000000000500")
-        appStore.update { world in
-            world.subscriptions = []
-            let unlocks = world.purchases.filter { $0.id == unlock }
-            world.purchases =
-                coins.map {
-                    ScriptedCustomer.Purchase(
-                        id: $0, original: $0, product: "com.example.app.coins", type: "Consumable",
-                        purchased: SharedSimulator.noon.advanced(by: .seconds(-3_000_000)),
-                        revoked: SharedSimulator.noon,
-                        group: nil)
-                } + unlocks
-        }
-        let receipt = try appStore.receipt(of: 2)
-        let bridge = try StoringTestProxy(answer, appStore: appStore) { $0.refundedConsumables = policy }
-        if answer.first == .stored { #expect(await bridge.waitUntilStored(receipt)) }
-        let reply = await bridge.ask(receipt)
-        #expect(reply.source == answer.first)
-        let rows = reply.json?["latest_receipt_info"]?.elements ?? []
-        #expect(rows.map { $0["transaction_id"]?.text } == [unlock] + (policy == .drop ? [] : coins.reversed()))
-        #expect(reply.json?["latest_receipt"]?.text == receipt)
-
-        appStore.update { $0.purchases.removeAll { $0.id == unlock } }
-        let empty = await bridge.askAPI(receipt)
-        #expect(empty.json?["latest_receipt_info"]?.elements?.count == (policy == .drop ? 0 : 2))
     }
 }

@@ -63,7 +63,7 @@ struct RenewalDueTests {
 
         /// Returns the status, and how often the history and the statuses were requested.
         func ask(_ transport: ScriptedAppStore) async throws -> String {
-            let pipeline = try ServerAPIWorld.pipeline(store, port: 9, transport: transport, answer: [.api])
+            let pipeline = try ServerAPIWorld(appStore: store, transport: transport).pipeline([.api])
             let reply = await pipeline.answer(body: Question.body(receipt.base64), route: .auto)
             let histories = transport.requests.count { $0.url.contains("/history/") }
             return "\(reply.answer.status.rawValue) \(histories) \(transport.requests.count - histories)"
@@ -127,8 +127,8 @@ struct RenewalDueTests {
         let scenario = try Scenario()
         let transport = renewing([try answers(scenario)])
         let clock = MovableClock()
-        let pipeline = try ServerAPIWorld.pipeline(
-            scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
+        let world = ServerAPIWorld(appStore: scenario.store, transport: transport)
+        let pipeline = try world.pipeline([.api], clock: clock)
         for post in posts {
             clock.now = SharedSimulator.noon.advanced(by: .milliseconds(post.at))
             let before = transport.requests.count

@@ -182,6 +182,5 @@ struct RolloutTests {
         }
         #expect(servers.first.states[servers.app]?.unjudged == 3)
         #expect(try await servers.synchronize(servers.first) == "running 3 3, 0 unjudged")
-        await servers.store.close()
     }
 }

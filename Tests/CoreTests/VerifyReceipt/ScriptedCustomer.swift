@@ -9,6 +9,7 @@ import ReceiptBridgeServer
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
 import Synchronization
+import Testing
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
 
@@ -37,6 +38,19 @@ final class ScriptedCustomer: Sendable {
         var changes: [JSONValue.Member] = []
         /// Whether it is a free introductory offer.
         var isTrial = false
+
+        /// A period of the subscription.
+        static func period(_ id: String, from begin: Timestamp = SharedSimulator.noon, to end: Timestamp) -> Purchase {
+            Purchase(id: id, purchased: begin, expires: end)
+        }
+
+        /// A purchase that does not renew.
+        static func single(
+            _ id: String, _ product: String = "com.example.app.more", _ type: String = "Non-Consumable",
+            at date: Timestamp = SharedSimulator.noon, revoked: Timestamp? = nil
+        ) -> Purchase {
+            Purchase(id: id, original: id, product: product, type: type, purchased: date, revoked: revoked, group: nil)
+        }
     }
 
     /// The renewal state of a subscription.
@@ -100,14 +114,9 @@ final class ScriptedCustomer: Sendable {
         world = Mutex(
             World(
                 purchases: [
-                    Purchase(
-                        id: "700000000000100", purchased: begin.advanced(by: .milliseconds(-Self.month)), expires: begin
-                    ),
-                    Purchase(
-                        id: "700000000000500", original: "700000000000500", product: "com.example.app.unlock",
-                        type: "Non-Consumable", purchased: begin.advanced(by: .seconds(-5)), group: nil),
-                    Purchase(
-                        id: "700000000000101", purchased: begin, expires: begin.advanced(by: .milliseconds(Self.month))),
+                    .period("700000000000100", from: begin.advanced(by: .milliseconds(-Self.month)), to: begin),
+                    .single("700000000000500", "com.example.app.unlock", at: begin.advanced(by: .seconds(-5))),
+                    .period("700000000000101", from: begin, to: begin.advanced(by: .milliseconds(Self.month))),
                 ],
                 subscriptions: [Subscription()]))
     }
@@ -404,6 +413,26 @@ final class StoringTestProxy: Sendable {
         let isStored = await eventually { await ask(receipt).source == .stored }
         await pipelines.finishWriting()
         return isStored
+    }
+
+    /// A proxy whose store has the records of its customer, and a receipt of the customer.
+    static func withRecords(
+        _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedCustomer = ScriptedCustomer(),
+        changing change: (inout AppConfiguration) -> Void = { _ in }
+    ) async throws -> (bridge: StoringTestProxy, receipt: String) {
+        let bridge = try StoringTestProxy(answer, appStore: appStore, changing: change)
+        let receipt = try appStore.receipt()
+        #expect(await bridge.waitUntilStored(receipt))
+        return (bridge, receipt)
+    }
+
+    /// Receives a notification about one transaction in its current state.
+    @discardableResult
+    func notify(
+        _ type: String, _ subtype: String? = nil, of id: String? = nil,
+        _ twist: ScriptedCustomer.Twist = ScriptedCustomer.Twist()
+    ) async throws -> NotificationOutcome {
+        try await receive(appStore.notification(type, subtype, of: id, twist))
     }
 
     @discardableResult

@@ -27,18 +27,15 @@ struct ServerAPISourceTests {
 
     @Test("A failure of the Server API does not make a receipt invalid, and the next source answers", arguments: faults)
     func failing(fault: Fault) async throws {
-        let store = try SharedSimulator.store(customers: 6)
-        try await store.serving { port, transport in
+        try await ServerAPIWorld.asking(customers: 6) { store, world in
             let receipt = try #require(
                 store.receipts.first { !$0.originalTransactionIds.isEmpty && $0.plan.version == nil })
             store.faults.add(SimulatedFault(fault.kind, endpoint: "serverAPI"))
             let body = Question.body(receipt.base64)
-            let alone = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
-            let reply = await alone.answer(body: body, route: .auto)
+            let reply = await (try world.pipeline([.api])).answer(body: body, route: .auto)
             #expect(reply.answer.status.rawValue == fault.alone)
             #expect(reply.source == .api)
-            let both = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api, .receipt])
-            let second = await both.answer(body: body, route: .auto)
+            let second = await (try world.pipeline([.api, .receipt])).answer(body: body, route: .auto)
             #expect(second.source == .receipt)
             #expect(second.answer.status == .valid)
         }
@@ -46,9 +43,8 @@ struct ServerAPISourceTests {
 
     @Test("The Server API is not called for a receipt that is not authentic or has no transaction")
     func notAsked() async throws {
-        let store = try SharedSimulator.store(customers: 40)
-        try await store.serving { port, transport in
-            let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+        try await ServerAPIWorld.asking(customers: 40) { store, world in
+            let pipeline = try world.pipeline([.api])
             let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
             let refused = await pipeline.answer(body: Question.body(tampered.text), route: .auto)
             #expect(refused.answer.status == .notAuthentic)
@@ -57,38 +53,6 @@ struct ServerAPISourceTests {
             #expect(answered.answer.status == .valid)
             #expect(answered.source == .receipt)
             #expect(store.requests.total == 0)
-        }
-    }
-
-    @Test(
-        "Refunds from the Server API are applied to local responses when the API is unavailable",
-        arguments: [SimulatedFault.Kind.status(503), .reset])
-    func refundsStay(fault: SimulatedFault.Kind) async throws {
-        let store = try SharedSimulator.store(customers: 120)
-        try await store.serving { port, transport in
-            let receipt = try #require(
-                store.receipts.first { receipt in
-                    let subscriptions = Dictionary(
-                        grouping: receipt.transactions.filter(\.isAutoRenewable), by: \.originalTransactionId)
-                    let isCurrent = subscriptions.values.allSatisfy { rows in
-                        rows.contains {
-                            $0.revocation != nil || $0.expiresDate.map { $0 > SharedSimulator.noon } == true
-                        }
-                    }
-                    return receipt.plan.version == nil && isCurrent
-                        && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }
-                })
-            let pipeline = try ServerAPIWorld.pipeline(
-                store, port: port, transport: transport, answer: [.api, .receipt], changing: { $0.cacheSeconds = 0 })
-            let body = Question.body(receipt.base64)
-            let first = await pipeline.answer(body: body, route: .auto)
-            #expect(first.source == .api)
-            #expect(String(decoding: first.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
-            store.faults.add(SimulatedFault(fault, endpoint: "serverAPI"))
-            let second = await pipeline.answer(body: body, route: .auto)
-            #expect(second.source == .receipt)
-            #expect(second.answer.status == .valid)
-            #expect(String(decoding: second.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
         }
     }
 }

@@ -78,11 +78,10 @@ struct SignedTransactionTests {
     @Test("The response to a signed transaction has the rows of the response to a receipt of the same customer")
     func equality() async throws {
         try await ServerAPIWorld.asking(customers: TestSize.pick(debug: 84, release: 300)) {
-            appStore, port, transport in
+            appStore, world in
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-            let pipeline = try ServerAPIWorld.pipeline(
-                appStore, port: port, transport: transport, store: store, answer: [.api])
+            let pipeline = try world.pipeline([.api], store: store)
             var (compared, downloads) = (0, 0)
             for customer in appStore.sample {
                 guard let line = try appStore.signedLine(of: customer),
@@ -118,7 +117,6 @@ struct SignedTransactionTests {
             }
             let enough = TestSize.pick(debug: (compared: 20, downloads: 15), release: (compared: 150, downloads: 100))
             #expect(compared > enough.compared && downloads > enough.downloads, "\(compared) \(downloads)")
-            await store.close()
         }
     }
 
@@ -301,6 +299,5 @@ struct SignedTransactionTests {
         try await bridge.pipeline.invalidateErasedCustomers(in: store)
         let lookups = bridge.appStore.questions.count
         #expect(await bridge.short(latest) == "0 api" && bridge.appStore.questions.count > lookups)
-        await store.close()
     }
 }

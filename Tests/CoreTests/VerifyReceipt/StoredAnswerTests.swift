@@ -30,9 +30,7 @@ struct StoredAnswerTests {
     static let events: [Event] = [
         Event(name: "renewal that begins in the future", type: "DID_RENEW", id: "700000000000102") { world in
             world.purchases.append(
-                .init(
-                    id: "700000000000102", purchased: end,
-                    expires: end.advanced(by: .milliseconds(ScriptedCustomer.month))))
+                .period("700000000000102", from: end, to: end.advanced(by: .milliseconds(ScriptedCustomer.month))))
         },
         Event(name: "refund of the period", type: "REFUND") { world in
             world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
@@ -73,10 +71,7 @@ struct StoredAnswerTests {
             $0.change { $0.nextProduct = "com.example.app.small" }
         },
         Event(name: "purchase of a feature", type: "ONE_TIME_CHARGE", id: "700000000000600") { world in
-            world.purchases.append(
-                .init(
-                    id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
-                    type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
+            world.purchases.append(.single("700000000000600"))
         },
         Event(
             name: "upgrade", type: "DID_CHANGE_RENEWAL_PREF", subtype: "UPGRADE", id: "700000000000103",
@@ -138,18 +133,6 @@ struct StoredAnswerTests {
         #expect(answers == ["stored 0", "stored 0", "api 2"])
     }
 
-    @Test("A notification invalidates cached records of the Server API")
-    func recordCache() async throws {
-        let bridge = try StoringTestProxy([.api])
-        let receipt = try bridge.appStore.receipt()
-        let before = await bridge.ask(receipt).body
-        bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-        #expect(await bridge.ask(receipt).body == before)
-        try await bridge.receive(try bridge.appStore.notification("REFUND", of: "700000000000500"))
-        let after = await bridge.ask(receipt)
-        #expect(after.body != before && after.body.contains("cancellation_date"))
-    }
-
     @Test("A lookup that is in flight during a refund is not cached")
     func inFlight() async throws {
         let bridge = try StoringTestProxy([.api])
@@ -183,17 +166,14 @@ struct StoredAnswerTests {
         let learner = try StoringTestProxy(appStore: bridge.appStore)
         #expect(await learner.waitUntilStored(receipt))
         bridge.appStore.update { world in
-            world.purchases.append(
-                .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(by: .seconds(1))))
+            world.purchases.append(.period("700000000000102", from: Self.end, to: Self.end.advanced(by: .seconds(1))))
         }
         #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
     }
 
     @Test("A repeated request gives the same response, with the new request date")
     func again() async throws {
-        let bridge = try StoringTestProxy([.stored, .api])
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
+        let (bridge, receipt) = try await StoringTestProxy.withRecords([.stored, .api])
         for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
             bridge.now = SharedSimulator.noon.advanced(by: .milliseconds(milliseconds))
             for _ in 0..<2 {
@@ -219,18 +199,6 @@ struct StoredAnswerTests {
         #expect(await !bridge.ask(receipt).body.contains("cancellation_date"))
         #expect(try await bridge.receive(notification) == .repeated)
         #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
-    }
-
-    @Test("Stored responses do not report an expiry only because time has passed")
-    func endWithoutWord() async throws {
-        let bridge = try StoringTestProxy([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
-        let learner = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
-        let receipt = try bridge.appStore.receipt()
-        #expect(await learner.waitUntilStored(receipt))
-        for (seconds, status) in [(-121, 0), (-119, 21005), (1, 21005), (86_400, 21005)] as [(Int64, Int)] {
-            bridge.now = Self.end.advanced(by: .seconds(seconds))
-            #expect(await bridge.ask(receipt).status == status, "\(seconds)")
-        }
     }
 
     @Test("Stored records older than storedMaxAge are used only as a fallback, and only if they cannot be stale")
@@ -323,10 +291,7 @@ struct StoredAnswerTests {
             // The notification about this subscription was lost.
             bridge.appStore.update { world in
                 world.isDown = false
-                world.purchases.append(
-                    .init(
-                        id: "700000000000102", purchased: SharedSimulator.noon,
-                        expires: SharedSimulator.noon.advanced(by: .days(30))))
+                world.purchases.append(.period("700000000000102", to: SharedSimulator.noon.advanced(by: .days(30))))
                 world.change { ($0.status, $0.renews, $0.intent) = (1, 1, nil) }
                 world.clock = SharedSimulator.noon.advanced(by: .seconds(20))
             }
@@ -351,10 +316,7 @@ struct StoredAnswerTests {
         appStore.update { world in
             world.meanwhileStatuses = {
                 appStore.update { world in
-                    world.purchases.append(
-                        .init(
-                            id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
-                            type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
+                    world.purchases.append(.single("700000000000600"))
                     world.clock = SharedSimulator.noon.advanced(by: .seconds(10))
                 }
                 let bought = try? appStore.notification("ONE_TIME_CHARGE", of: "700000000000600")
@@ -380,10 +342,7 @@ struct StoredAnswerTests {
             world.change("700000000000500") { $0.purchased = SharedSimulator.noon.advanced(by: .days(-90)) }
             world.meanwhile = {
                 tick(1) { world in
-                    world.purchases.append(
-                        .init(
-                            id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
-                            type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
+                    world.purchases.append(.single("700000000000600"))
                 }
                 let bought = try? appStore.notification("ONE_TIME_CHARGE", of: "700000000000600")
                 #expect(await bridge.refusal(bought ?? []) == nil)
@@ -454,40 +413,6 @@ struct StoredAnswerTests {
         #expect(await restarted.ask(receipt).body.contains("cancellation_date"))
         let events = try await bridge.store.events(after: 0, upTo: .max, limit: 10)
         #expect(events.allSatisfy { !$0.body.contains("reversedRevocations") })
-    }
-
-    @Test("Stored responses need the right password and an authentic receipt")
-    func rules() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.waitUntilStored(receipt))
-        let wrong = await bridge.ask(receipt, password: "wrong")
-        #expect(wrong.status == 21004 && wrong.source == .receipt)
-        #expect(await bridge.ask(String(receipt.dropLast(400)) + receipt.suffix(400).reversed()).status != 0)
-    }
-
-    @Test("Stored records survive a restart, and refunds apply to the receipt source too")
-    func restart() async throws {
-        let appStore = ScriptedCustomer()
-        let receipt = try appStore.receipt()
-        let folder: TemporaryFolder
-        do {
-            let bridge = try StoringTestProxy(appStore: appStore)
-            folder = bridge.folder
-            #expect(await bridge.waitUntilStored(receipt))
-            appStore.update { world in
-                world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
-                world.change { $0.status = 5 }
-            }
-            try await bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
-            await bridge.store.close()
-        }
-        appStore.update { $0.isDown = true }
-        let later = try StoringTestProxy(appStore: appStore, folder: folder)
-        #expect(await later.ask(receipt).source == .stored)
-        let bare = try StoringTestProxy([.receipt], appStore: appStore, folder: folder)
-        let reply = await bare.ask(receipt)
-        #expect(reply.source == .receipt && reply.body.contains("cancellation_date"))
     }
 
     @Test("Data from the last request is in the store when that is closed")

@@ -51,75 +51,11 @@ struct UpstreamObservationsTests {
         #expect(reply.source == .receipt && !reply.text.contains("cancellation_date"))
     }
 
-    @Test("The refund of an older period does not make a stale receipt current")
-    func olderRefund() async throws {
-        let (receipt, periods) = try #require(
-            try SharedSimulator.world.receipts.lazy.compactMap { receipt in
-                let periods = receipt.transactions.filter { $0.product.kind == .autoRenewable }
-                    .sorted { $0.purchaseDate < $1.purchaseDate }
-                let isOne = Set(periods.map(\.originalTransactionId)).count == 1
-                let isWhole = periods.allSatisfy { $0.revocation == nil }
-                return receipt.plan.version == nil && periods.count > 1 && isOne && isWhole ? (receipt, periods) : nil
-            }.first)
-        let later = SharedSimulator.noon.advanced(by: .milliseconds(3 * 366 * 86_400_000))
-        for refunded in [periods.first, periods.last, nil] {
-            let row = refunded.map {
-                "\"transaction_id\":\"\($0.transactionId)\",\"cancellation_date_ms\":\"\(later.milliseconds - 1)\""
-            }
-            let first = answer(row ?? "")
-            let bridge = try TestProxy(ScriptedAppStore { $0.index < 1 ? .body(first) : .http(503) }, now: later) {
-                $1.answer = [.apple, .receipt]
-            }
-            #expect(await bridge.ask(receipt.base64).source == .apple)
-            let reply = await bridge.ask(receipt.base64)
-            let isNewest = refunded?.transactionId == periods.last?.transactionId
-            #expect(reply.source == .receipt && reply.status == (isNewest ? 0 : 21005), "\(reply.text.prefix(200))")
-        }
-    }
-
-    @Test(
-        "An upgrade or an unreadable cancellation date is not recorded as a refund",
-        arguments: [
-            "\"cancellation_date_ms\":\"1795132800586\",\"is_upgraded\":\"true\"",
-            "\"cancellation_date_ms\":\"soon\"",
-            "\"cancellation_date_ms\":99999999999999999999",
-            "\"cancellation_date\":{}",
-        ])
-    func noRefund(members: String) async throws {
-        let receipt = try SharedSimulator.receipt(.nonConsumable)
-        let id = try #require(receipt.transactions.first?.transactionId)
-        let bridge = try bridge([answer("\"transaction_id\":\"\(id)\",\(members)")])
-        #expect(await bridge.ask(receipt.base64).source == .apple)
-        let reply = await bridge.ask(receipt.base64)
-        #expect(reply.short == "0 receipt Production")
-        #expect(!reply.text.contains("cancellation_date"))
-    }
-
-    @Test("Refunds in flat iOS 6 responses are recorded")
-    func flat() async throws {
-        let receipt = try #require(
-            try SharedSimulator.world.receipts.first {
-                $0.plan.version != nil
-                    && $0.transactions.first.map { $0.product.kind == .nonConsumable && $0.revocation == nil } == true
-            })
-        let id = try #require(receipt.transactions.first?.transactionId)
-        let bridge = try bridge([
-            "{\"status\":0,\"receipt\":{\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\"}}"
-        ])
-        #expect(await bridge.ask(receipt.base64).source == .apple)
-        let reply = await bridge.ask(receipt.base64)
-        #expect(reply.source == .receipt)
-        #expect(reply.text.contains("\"cancellation_date_ms\":\"1795132800586\""))
-    }
-
     @Test("Identifiers that Apple named for a receipt without purchases are used for lookups when Apple is unavailable")
     func identifiers() async throws {
-        try await ServerAPIWorld.asking { store, port, transport in
-            let pipeline = try ServerAPIWorld.pipeline(
-                store, port: port, transport: transport, answer: [.apple, .api, .receipt])
-            let customer = try #require(
-                store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
-            let id = try #require(customer.transactions.last?.originalTransactionId)
+        try await ServerAPIWorld.asking { store, world in
+            let pipeline = try world.pipeline([.apple, .api, .receipt])
+            let id = try #require(store.customer(.activeSubscription).transactions.last?.originalTransactionId)
             let receipt = try #require(
                 store.receipts.first { $0.originalTransactionIds.isEmpty && $0.environment == .production })
             let body = Question.body(receipt.base64)
@@ -135,22 +71,18 @@ struct UpstreamObservationsTests {
             #expect(reply.source == .api)
             let rows = try JSONValue(reading: reply.answer.body)["latest_receipt_info"]?.elements ?? []
             #expect(rows.contains { $0["original_transaction_id"]?.text == id })
-            let other = try ServerAPIWorld.pipeline(
-                store, port: port, transport: transport, answer: [.apple, .api, .receipt])
+            let other = try world.pipeline([.apple, .api, .receipt])
             #expect(await other.answer(body: body, route: .auto).source == .receipt)
         }
     }
 
     @Test("A refund invalidates cached Server API records, and is still applied when no upstream is available")
     func refundAfterLookup() async throws {
-        try await ServerAPIWorld.asking { store, port, transport in
+        try await ServerAPIWorld.asking { store, world in
             let clock = MovableClock()
-            let pipeline = try ServerAPIWorld.pipeline(
-                store, port: port, transport: transport, answer: [.apple, .api, .receipt], now: { clock.now })
+            let pipeline = try world.pipeline([.apple, .api, .receipt], clock: clock)
             // A refund of a renewal, whose transaction id differs from its original transaction id.
-            let customer = try #require(
-                store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
-            let receipt = try #require(store.receipts(of: customer).first)
+            let receipt = try store.receipt(.activeSubscription)
             let bought = try #require(
                 receipt.transactions.last { $0.isAutoRenewable && $0.transactionId != $0.originalTransactionId })
             let body = Question.body(receipt.base64)
@@ -203,6 +135,5 @@ struct UpstreamObservationsTests {
         // The receipt belongs to a customer with purchases, so the receipt alone is not a complete answer.
         let alone = try TestProxy(.isDown, store: store) { $1.answer = [.stored] }
         #expect(await alone.ask(empty.base64).short == "21005 stored Production")
-        await store.close()
     }
 }

@@ -246,6 +246,5 @@ struct UpstreamResponseRulesTests {
             $1.sandbox = .deny
         }
         #expect(await since.ask(receipt).text == #"{"status":21003}"#)
-        await store.close()
     }
 }

@@ -46,16 +46,6 @@ struct VerifyReceiptServiceTests {
         }
     }
 
-    @Test("Apple's production endpoint is called first, and the sandbox only after 21007")
-    func walk() async throws {
-        let bridge = try bridge([.apple])
-        #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 apple Production")
-        #expect(bridge.apple.requests.map(\.environment) == [.production])
-        #expect(
-            await bridge.ask(try SharedSimulator.receipt(.nonConsumable, .sandbox).base64).short == "0 apple Sandbox")
-        #expect(bridge.apple.requests.map(\.environment) == [.production, .production, .sandbox])
-    }
-
     @Test("Apple's response is returned byte for byte")
     func passThrough() async throws {
         let body = " {\"status\" : 0,\n\"receipt\":{ },\"zeal\":[1.50, \"\\u00e9é\"], \"status\":0 }\n"
@@ -157,16 +147,6 @@ struct VerifyReceiptServiceTests {
         #expect(await answer.ask(receipt).short == "\(version == nil ? 0 : 21006) receipt Production")
         // As the first source, the receipt is answered locally.
         #expect(await (try bridge([.receipt])).ask(receipt).short == "\(version == nil ? 0 : 21006) receipt Production")
-    }
-
-    @Test("A receipt is stale from the moment its subscription's period ends")
-    func period() async throws {
-        let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let end = try #require(receipt.transactions.compactMap(\.expiresDate).max())
-        for (now, status) in [(end.advanced(by: .milliseconds(-1)), 0), (end, 21005)] {
-            let bridge = try TestProxy(.isDown, now: now)
-            #expect(await bridge.ask(receipt.base64).status == status)
-        }
     }
 
     // T22

@@ -9,5 +9,5 @@ pages=$PWD/.build/browser
 rm -rf "$pages"
 mkdir -p "$pages"
 RECEIPT_BRIDGE_PAGES=$pages REFUSE_SKIPPED=1 python3 Tests/Scripts/check/run_tests.py .build/debug/receipt-bridgePackageTests.xctest \
-    --filter '[.](ComparisonPageTests|StatusPageTests|ReportTests|CustomerPageTests)/sample[(]'
+    --filter '[.]((StatusPageTests|ReportTests)/sample|(ComparisonPageTests|CustomerPageTests)/recorded)[(]'
 python3 Tests/Scripts/check/browser/page.py "$pages"

@@ -22,7 +22,7 @@ SOURCES = ROOT / "Sources/Library"
 MODULES = ["ReceiptBridge" + name for name in ("Base", "Cryptography", "Receipts", "Responses", "Library")]
 # The compiler with which SwiftPM compiles C.
 CLANG = str(Path(shutil.which("swiftc") or "/usr/bin/swiftc").resolve().parent / "clang")
-EXPORTS = "{ global: receipt_bridge_decode; receipt_bridge_free; receipt_bridge_version; local: *; };\n"
+EXPORTS = "{ global: receipt_bridge_decode; receipt_bridge_decode_all; receipt_bridge_free; receipt_bridge_version; local: *; };\n"
 
 
 def output(*command):

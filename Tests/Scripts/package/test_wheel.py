@@ -24,7 +24,7 @@ sys.path.append(str(PACKAGE.parent / "support"))
 import simulated
 
 PEER = "apple-purchase-receipt-verifier==0.12.0"
-EXPORTS = {"receipt_bridge_decode", "receipt_bridge_free", "receipt_bridge_version"}
+EXPORTS = {"receipt_bridge_decode", "receipt_bridge_decode_all", "receipt_bridge_free", "receipt_bridge_version"}
 MAXIMUM_SIZE = 15_000_000
 
 

@@ -32,7 +32,6 @@ struct PostgreSQLClientTests {
             #expect(try row.byteStrings(6).isEmpty && row.byteStrings(14) == [[0], [], [255]])
             #expect(try row.optionalText(7) == nil)
         }
-        await client.close()
     }
 
     @Test("Arrays of every type come back with their nulls, and an element of another type is not sent")
@@ -52,7 +51,6 @@ struct PostgreSQLClientTests {
             _ = try await client.query(PostgreSQLQuery("SELECT $1::text[]::text", [.array(.text, ["a", .integer(1)])]))
         }
         #expect(mixed?.code == .invalid && mixed?.sqlState == nil)
-        await client.close()
     }
 
     @Test("A null, a wrong type and a missing column are errors, and U+0000 is not sent")
@@ -73,7 +71,6 @@ struct PostgreSQLClientTests {
             _ = try await client.query(PostgreSQLQuery("SELECT $1::text::bigint", ["secret"]))
         }
         #expect(number?.sqlState == "22P02" && number?.description.contains("secret") == false)
-        await client.close()
     }
 
     @Test("A batch is committed as a whole or not at all")
@@ -88,7 +85,6 @@ struct PostgreSQLClientTests {
         let results = try await client.run([insert, count])
         #expect(results[0].affectedRows == 1)
         #expect(try results[1].rows[0].integer(0) == 1)
-        await client.close()
     }
 
     @Test("Rows are copied, and a duplicate among them undoes the whole copy")
@@ -109,7 +105,6 @@ struct PostgreSQLClientTests {
         let count = try await client.query("SELECT count(*), sum(length(note))::bigint FROM copyTest")
             .rows[0]
         #expect(try count.integer(0) == 5_000 && count.integer(1) == 2_500_000)
-        await client.close()
     }
 
     @Test("A transaction is rolled back if its body throws or ignores an error")
@@ -139,7 +134,6 @@ struct PostgreSQLClientTests {
             return try await transaction.query("SELECT id FROM transactionTest").rows.count
         }
         #expect(found == 1)
-        await client.close()
     }
 
     private final class Counter: Sendable {
@@ -180,7 +174,6 @@ struct PostgreSQLClientTests {
         try await client.transaction { try await $0.commit(after: [insert]) }
         #expect(try await client.query(PostgreSQLQuery("SELECT id FROM failureTest")).rows.count == 1)
         #expect(try await connection() == first)
-        await client.close()
     }
 
     @Test("Transactions in conflict are repeated until both are committed")
@@ -205,7 +198,6 @@ struct PostgreSQLClientTests {
         #expect(bodies.value > 2)
         let rows = try await client.query("SELECT count FROM conflictTest").rows
         #expect(try rows.map { try $0.integer(0) } == [2, 2])
-        await client.close()
     }
 
     @Test("A call over its limit ends in time, and does not disturb others")
@@ -226,7 +218,6 @@ struct PostgreSQLClientTests {
         }
         #expect(await slow?.code == .outcomeUnknown)
         #expect(ContinuousClock.now - start < .seconds(10))
-        await client.close()
     }
 
     @Test("The server cancels a statement before the client gives up, and a longer limit of a call counts")
@@ -288,7 +279,6 @@ struct PostgreSQLClientTests {
         _ = try await client.query("ALTER TABLE changedTest ADD note text DEFAULT 'a'")
         let row = try #require(try await client.query("SELECT * FROM changedTest").rows.first)
         #expect(try row.text(1) == "a")
-        await client.close()
     }
 
     @Test(
@@ -307,6 +297,5 @@ struct PostgreSQLClientTests {
             try await transaction.query("SELECT current_setting('statement_timeout')").rows[0].text(0)
         }
         #expect(timeout == "4500ms")
-        await client.close()
     }
 }

@@ -32,8 +32,6 @@ struct PostgreSQLOutageTests {
         #expect(try await other.query(terminate).rows[0].integer(0) > 0)
         #expect(await interrupted?.code == .outcomeUnknown)
         #expect(await succeeds(client, within: .seconds(20)))
-        await client.close()
-        await other.close()
     }
 
     @Test(
@@ -54,7 +52,6 @@ struct PostgreSQLOutageTests {
         #expect(ContinuousClock.now - start < .seconds(3))
         try TestDatabase.control("start")
         #expect(await succeeds(client, within: .seconds(30)))
-        await client.close()
     }
 
     @Test(
@@ -73,7 +70,6 @@ struct PostgreSQLOutageTests {
         #expect(failure?.code == .outcomeUnknown)
         #expect(duration >= .milliseconds(500) && duration < .seconds(10))
         #expect(await succeeds(client, within: .seconds(30)))
-        await client.close()
     }
 
     // T35
@@ -98,7 +94,6 @@ struct PostgreSQLOutageTests {
         let client = PostgreSQLClient(TestDatabase.configuration(["dbname": "not there"]))
         let error = await failure { try await client.connected(within: .seconds(10)) }
         #expect(error?.code == .missing && client.lastError?.code == .missing)
-        await client.close()
     }
 
     @Test("If the first of two hosts is dead, the second is used")
@@ -107,7 +102,6 @@ struct PostgreSQLOutageTests {
         let host = try #require(TestDatabase.parameters?.first { $0.keyword == "host" }?.value)
         let client = PostgreSQLClient(TestDatabase.configuration(["host": "127.0.0.1,\(host)", "port": "1,\(port)"]))
         #expect(await failure { try await client.connected(within: .seconds(10)) } == nil)
-        await client.close()
     }
 }
 
@@ -122,7 +116,6 @@ struct PostgreSQLFailureTests {
         #expect(client.lastError?.code == .libraryMissing)
         #expect(client.lastError?.reason.contains("apt-get install libpq5") == true)
         #expect(await failure { try await client.connected(within: .seconds(10)) }?.code == .libraryMissing)
-        await client.close()
     }
 
     @Test("A password among the parameters is refused")
@@ -132,6 +125,5 @@ struct PostgreSQLFailureTests {
         // Without libpq on this machine, the library is the first error.
         #expect(error?.code == .invalid || error?.code == .libraryMissing)
         #expect(error?.description.contains("secret") == false)
-        await client.close()
     }
 }

@@ -142,51 +142,6 @@ struct DamagedStoreTests {
             try db.execute(sql: "UPDATE notification SET signedDate = 1000000000000000.5")
         }
         #expect(try await #require(store.newestSignedDate()) <= Timestamp(milliseconds: 9_000))
-        await store.close()
-    }
-
-    @Test(
-        "A delivery that cannot be read is abandoned, so that later ones about the same purchase are sent",
-        arguments: [
-            "delivery SET attempts = 'x'", "delivery SET bodiesSent = 1.5", "delivery SET queuedAt = x'00'",
-            "notification SET uuid = x'00'", "notification SET app = 99", "delivery SET leasedUntil = 'x'",
-            "delivery SET leasedUntil = x'00'", "delivery SET leasedUntil = 9223372036854775807",
-            "notification SET text = x'00'", "delivery SET leasedUntil = 1.5", "delivery SET notification = 99",
-            "delivery SET attempts = 9223372036854775807", "delivery SET bodiesSent = -1",
-        ])
-    func delivery(damage: String) async throws {
-        let path = folder.path("deliveries.sqlite")
-        let store = try SQLiteStore(path: path)
-        let target = scope.target("raw", "https://example.com/")
-        let now = Timestamp(milliseconds: 9_000)
-        for uuid in ["a", "b", "c"] {
-            _ = try await store.notifications.save(
-                NotificationRow(uuid, at: now.milliseconds, text: CustomerDataFixture.jws("{}")),
-                NotificationUpdate(transaction: CustomerDataFixture.transaction("\(Self.prefix)3", "\(Self.prefix)1")),
-                of: scope, for: [target])
-        }
-        var lenient = Configuration()
-        lenient.foreignKeysEnabled = false
-        try await DatabaseQueue(path: path, configuration: lenient).write { db in
-            try db.execute(sql: "UPDATE \(damage) WHERE id = 1")
-        }
-        var sent: [String] = []
-        for _ in 0..<4 {
-            // As by a server that has just started, and takes over no lease yet.
-            let claim = try await store.claim(
-                to: target, for: DeliveryLease(lessee: "1/2/3"), at: now,
-                takingOverUntil: Timestamp(milliseconds: 0), limit: 9)
-            for delivery in claim.deliveries {
-                try await store.settle(delivery, .delivered(bodies: 1), at: now)
-                sent.append(delivery.uuid)
-            }
-        }
-        #expect(sent.suffix(2) == ["b", "c"])
-        let states = try await DatabaseQueue(path: path).read { db in
-            try Int64.fetchAll(db, sql: "SELECT state FROM delivery ORDER BY id")
-        }
-        #expect(states == [sent.count == 3 ? 1 : 2, 1, 1])
-        await store.close()
     }
 
     @Test("A lookup writes again what is damaged of a customer, so that nothing of it stays old")
@@ -288,6 +243,5 @@ struct DamagedStoreTests {
                     """)
         }
         #expect(try await !store.deleteArchivedResponses(before: now, downTo: 0))
-        await store.close()
     }
 }

@@ -19,9 +19,7 @@ struct DurabilityTests {
     }
 
     private func save(_ index: Int, in store: SQLiteStore) async throws {
-        let row = NotificationRow(
-            uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
-            receivedAt: Timestamp(milliseconds: 1), text: String(repeating: "text ", count: 1_000))
+        let row = NotificationRow("\(index)", at: 1, text: String(repeating: "text ", count: 1_000))
         _ = try await store.save(row, NotificationUpdate(), of: scope)
     }
 
@@ -118,6 +116,5 @@ struct DurabilityTests {
         try await save(0, in: store)
         #expect(try folder.permissions("bridge.sqlite") == 0o600 && StoreFiles.exposed(of: link).isEmpty)
         #expect(StoreFiles.size(of: link) >= 4_096)
-        await store.close()
     }
 }

@@ -20,9 +20,7 @@ struct OpenFilesTests {
     }
 
     private func save(_ index: Int, in store: SQLiteStore) async throws {
-        let row = NotificationRow(
-            uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
-            receivedAt: Timestamp(milliseconds: 1), text: String(repeating: "text ", count: 1_000))
+        let row = NotificationRow("\(index)", at: 1, text: String(repeating: "text ", count: 1_000))
         _ = try await store.save(row, NotificationUpdate(), of: scope)
     }
 
@@ -81,7 +79,6 @@ struct OpenFilesTests {
         await store.close()
         let next = try SQLiteStore(path: path)
         #expect(try await next.notificationCount() == act.kept)
-        await next.close()
     }
 
     @Test("A log with a hole is never copied into the database, not even when the store is closed")
@@ -96,7 +93,6 @@ struct OpenFilesTests {
         #expect(await store.close()?.code == .changed)
         let next = try SQLiteStore(path: path)
         #expect(try await next.notificationCount() == 10)
-        await next.close()
     }
 
     @Test("What SQLite and other programs rightly do with the files ends no store")

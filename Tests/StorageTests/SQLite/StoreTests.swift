@@ -9,18 +9,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Store")
 struct StoreTests {
-    @Test("A new store is readable by its owner only, and can be opened again")
-    func permissions() async throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path("bridge.sqlite")
-        for _ in 0..<2 {
-            let store = try SQLiteStore(path: path)
-            await store.close()
-        }
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
-    }
-
     @Test("A file that is not a database and a store of a newer version are refused and stay unchanged")
     func foreignFiles() throws {
         let folder = try TemporaryFolder()
@@ -87,7 +75,6 @@ struct StoreTests {
         }
         _ = await cancelled.result
         #expect(!store.metrics.isFailing)
-        await store.close()
     }
 
     @Test("A store whose file was removed or replaced refuses all reads and writes until a restart")
@@ -146,7 +133,6 @@ struct StoreTests {
             position = page.next
         }
         #expect(pages == [["1"], ["3"], []])
-        await damaged.close()
     }
 
     @Test("A closed store refuses reads and writes as one that is not open yet")

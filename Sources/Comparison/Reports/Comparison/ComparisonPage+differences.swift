@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// The section with all differences, which the script filters.
 extension ComparisonPage {
     var differences: ReportBlock {

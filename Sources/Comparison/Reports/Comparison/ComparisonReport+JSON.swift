@@ -1,6 +1,5 @@
 import ReceiptBridgeStorage
 import ReceiptBridgeBase
-import ReceiptBridgeResponses
 
 extension ComparisonReport {
     /// The report as a JSON object for programs. Its keys are stable; keys may be added. Dates are milliseconds.

@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 
-/// The page of a report.
 struct MigrationPage {
     let report: MigrationReport
     /// The first refused rows.
@@ -27,7 +26,6 @@ struct MigrationPage {
         return page
     }
 
-    /// The totals.
     private var tiles: [(name: String, value: String, note: String?)] {
         let counts = report.result.counts
         var tiles = [

@@ -1,6 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeResponses
-import ReceiptBridgeStorage
 
 extension MigrationReport {
     /// Writes the report as a JSON object. The refused rows are last, one on each line, and at most 512 of them are

@@ -5,9 +5,7 @@ import Foundation
 package struct Refusal: Sendable, Hashable {
     /// Row number in the source, from 1.
     package let row: Int64
-    /// Id of the row.
     package let id: String
-    /// Error code.
     package let code: String
     /// Place of the error inside the receipt.
     package let place: String
@@ -124,7 +122,6 @@ package struct MigrationResult: Sendable {
     package var rowsRead: Int64 = 0
     /// Number of rows that were stored in a database and are not there.
     package var rowsMissing: Int64 = 0
-    /// Duration of this run.
     package var duration: Duration = .zero
 
     /// `true` if a run that was not stopped ends with exit code 1. Failed lookups are counted by customer, because
@@ -140,7 +137,6 @@ package struct MigrationResult: Sendable {
 }
 
 extension MigrationResult {
-    /// Number of refused rows.
     var refused: Int64 { counts.count(of: .refused) }
 
     /// Rows per second of this run, including lookups and writing; `nil` if the run read no rows.

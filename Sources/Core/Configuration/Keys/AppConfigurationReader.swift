@@ -1,5 +1,6 @@
 import ReceiptBridgeAppStore
 import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import Yams
 
@@ -36,7 +37,7 @@ enum AppConfigurationReader {
             let pattern = NotificationPattern(text)
             if pattern == nil { node.note(name, "\(text) is not a type such as REFUND or DID_RENEW/BILLING_RECOVERY") }
             let type = String(text.prefix { $0 != "/" })
-            if pattern != nil, let sentence = NotificationTypeName.misspelling(type) { node.note(name, sentence) }
+            if pattern != nil, let sentence = NotificationType.misspelling(type) { node.note(name, sentence) }
             return pattern
         }
         if !app.recheck.isEmpty, lacksAccount(app, node) { node.note(name, "needs \(accountForm)") }

@@ -61,14 +61,14 @@ extension ProxyConfiguration: Configurable {
                 data capture ([EVENTS](EVENTS.md))
                 """
             ).needingRestart { $0.recordsEvents = $1.recordsEvents },
-            retention("notifications", \.retention.notifications, "notifications and their deliveries"),
-            retention("superseded", \.retention.superseded, "replaced versions of a transaction"),
-            retention("customers", \.retention.customers, from: 30, "customers, since their last record"),
-            retention("comparisons", \.retention.comparisons, "counts and differences of the comparison"),
+            retention("notifications", \.retention.notifications, "notifications and their deliveries, since received"),
+            retention("superseded", \.retention.superseded, "replaced versions of a transaction, since signed"),
+            retention("customers", \.retention.customers, from: 30, "customers, since their last lookup and record"),
+            retention("comparisons", \.retention.comparisons, "results of the shadow, compared customers of a rollout"),
             retention("forwardedDeliveries", \.retention.forwardedDeliveries, "completed deliveries"),
-            retention("learntIdentifiers", \.retention.learntIdentifiers, "identifiers of receipts"),
-            retention("refunds", \.retention.refunds, "reported refunds"),
-            retention("events", \.retention.events, "events of customers"),
+            retention("learntIdentifiers", \.retention.learntIdentifiers, "ids found for receipts without purchases"),
+            retention("refunds", \.retention.refunds, "events of type `refund`"),
+            retention("events", \.retention.events, "other events, and what is left of erased customers"),
         ]
     }
 
@@ -122,7 +122,7 @@ extension ProxyConfiguration: Configurable {
             .custom(
                 "reconcile.at", "`HH:MM`, UTC, in quotes", default: "`04:00`, if `reconcile.window` is set",
                 \.reconcile?.time,
-                "when the reconciliation begins; a server that was not running then makes up for it"
+                "when the reconciliation begins; a server that was not running then begins it at its start"
             ) { node, name, settings in
                 let expected = "a time of day in UTC, for example \"04:00\""
                 guard let text = node.text(name, expecting: expected) else { return }
@@ -142,7 +142,7 @@ extension ProxyConfiguration: Configurable {
         let standard = defaults[keyPath: path].map { "\($0)" } ?? "forever"
         return .custom(
             "retention.\(name)", "\(minimum) to 36500 days, `forever`", default: standard, path,
-            "how long the store keeps \(data) ([STORE](STORE.md#retention))"
+            "[retention](STORE.md#retention) of \(data)"
         ) { node, name, settings in
             let expected = "\(minimum) to 36500 days, or forever"
             guard let text = node.text(name, expecting: expected) else { return }

@@ -39,6 +39,7 @@ enum NotificationBody {
 struct NotificationBodyV1 {
     /// `notification_type`, for example `DID_RENEW`; at most 128 bytes. `nil` if it is not the name of a type.
     let type: String?
+    /// `nil` if it is empty.
     let password: SharedSecret?
     /// The first `bid` of the top level and of the objects in it. It is not signed, so the password must be one of that
     /// app's secrets.
@@ -70,7 +71,7 @@ struct NotificationBodyV1 {
         let unified = Self.objects("unified_receipt", in: object).first
         let tops = [object] + [unified].compactMap { $0 }
         type = (try? object.text("notification_type")).flatMap { Self.isType($0) ? $0 : nil }
-        password = (try? object.text("password")).map { SharedSecret($0) }
+        password = (try? object.text("password")).flatMap { $0.isEmpty ? nil : SharedSecret($0) }
         environment =
             tops.lazy.compactMap { try? $0.text("environment") }.compactMap { Self.environments[$0] }.first
             ?? (tops.contains { $0.has("environment") } ? nil : .production)

@@ -119,7 +119,7 @@ package struct NotificationGapFiller: Sendable {
                             to: max(gap.end, now), length: Self.windowLength),
                         counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
                     stored += counts.new
-                    receiver.metrics.events.add(MetricFamily.recoveredNotifications, by: Int64(counts.new))
+                    receiver.metrics.events.add(MetricEvent.recoveredNotifications, by: Int64(counts.new))
                     log(gap, each, counts)
                     guard isDone else { return .failed }
                 } catch {

@@ -50,7 +50,7 @@ final class NotificationLookupQueue: Sendable {
             running += 1
             return true
         }
-        guard isAllowed else { return events.add(MetricFamily.droppedHints) }
+        guard isAllowed else { return events.add(MetricEvent.droppedHints) }
         Task {
             defer { running.withLock { $0 -= 1 } }
             guard await isClaimed(first, in: scope) else { return }

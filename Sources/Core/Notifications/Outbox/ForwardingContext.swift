@@ -20,12 +20,13 @@ package struct ForwardingContext: Sendable {
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
+    private let stored: RecordsSource
     private let now: @Sendable () -> Timestamp
 
     /// Maximum number of earlier notifications of one purchase that are searched for its last renewal state.
     private static let previousNotifications = 16
 
-    private static let tokenLookup = Duration.seconds(5)
+    private static let (readingLimit, tokenLookup) = (Duration.seconds(5), Duration.seconds(5))
 
     package init(_ components: ServiceComponents, store: any Store, arrivals: AsyncSignal) {
         self.store = store
@@ -33,6 +34,7 @@ package struct ForwardingContext: Sendable {
         verifier = components.verifier
         apps = components.apps
         serverAPI = components.serverAPI
+        stored = components.records
         counts = components.countedApps
         now = components.now
     }
@@ -55,15 +57,17 @@ package struct ForwardingContext: Sendable {
         }
     }
 
-    /// Returns the customer's complete records: from the store if it has the whole history and nothing happened since
-    /// that is not in it, otherwise from the App Store Server API at low priority. A partial history is never
-    /// returned.
+    /// Returns the customer's complete records: those of the store if they are current for the app, otherwise from the
+    /// App Store Server API at low priority. A partial history is never returned.
     package func records(
         of originalTransactionId: String, in scope: AppScope
     ) async throws(ForwardingFailure) -> CustomerRecords {
         let keys = CustomerIdentifiers(originalTransactionIds: [originalTransactionId], transactionIds: [])
         guard !keys.isEmpty else { throw ForwardingFailure("lookup.invalidIdentifier") }
-        if let records = try await stored(keys, in: scope) { return records }
+        let question = RecordsSource.Question(
+            keys: keys, scope: scope, maximumAge: .seconds(app(scope.bundleId)?.storedMaxAge ?? 0), fromStore: true,
+            canAsk: serverAPI?.handles(scope.bundleId) == true)
+        if let found = await stored.current(question, at: now(), within: Self.readingLimit) { return found.records }
         let records: CustomerRecords?
         do throws(UpstreamError) {
             records = try await serverAPI?.refresh(keys, in: scope)
@@ -80,29 +84,10 @@ package struct ForwardingContext: Sendable {
     package func appAccountToken(of originalTransactionId: String, in scope: AppScope) async -> String? {
         let keys = CustomerIdentifiers(originalTransactionIds: [originalTransactionId], transactionIds: [])
         guard !keys.isEmpty else { return nil }
-        do {
-            if let customer = try await store.customers.customer(of: keys, in: scope) {
-                return CustomerRecords(customer, in: scope)?.appAccountToken
-            }
-            return try await serverAPI?.refresh(keys, in: scope, within: Self.tokenLookup)?.appAccountToken
-        } catch {
-            return nil
+        if let found = await stored.stored(keys, in: scope, at: now(), within: Self.readingLimit) {
+            return found.records.appAccountToken
         }
-    }
-
-    private func stored(
-        _ keys: CustomerIdentifiers, in scope: AppScope
-    ) async throws(ForwardingFailure) -> CustomerRecords? {
-        let customer: StoredCustomer?
-        do throws(StorageError) {
-            customer = try await store.customers.customer(of: keys, in: scope)
-        } catch {
-            throw ForwardingFailure("store.\(error.code.rawValue)")
-        }
-        guard let customer, !customer.needsLookup else { return nil }
-        let age = customer.askedAt.duration(to: now())
-        guard age >= .zero, age <= .seconds(app(scope.bundleId)?.storedMaxAge ?? 0) else { return nil }
-        return CustomerRecords(customer, in: scope)
+        return (try? await serverAPI?.refresh(keys, in: scope, within: Self.tokenLookup))?.appAccountToken
     }
 
     /// The renewal state of a subscription according to the notifications before this one.

@@ -58,7 +58,7 @@ extension NotificationReceiver {
         of body: NotificationBodyV1, for bundleId: BundleIdentifier?
     ) throws(NotificationRejection) {
         guard let bundleId else {
-            guard apps.contains(where: { Self.isSecret(body.password, of: $0) }) else {
+            guard apps.contains(where: { body.password.flatMap($0.knownSecret) != nil }) else {
                 throw NotificationRejection(.wrongPassword, "the password is not the shared secret of an app")
             }
             return
@@ -66,21 +66,13 @@ extension NotificationReceiver {
         guard let app = apps.configured(bundleId) else {
             throw NotificationRejection(.unknownApp, "the app is not configured")
         }
-        guard app.sharedSecret != nil || !app.acceptedSecrets.isEmpty else {
+        guard app.hasSecret else {
             throw NotificationRejection(
                 .noSharedSecret, "version 1 is checked by its password, and the app has no shared secret")
         }
-        guard Self.isSecret(body.password, of: app) else {
+        guard body.password.flatMap(app.knownSecret) != nil else {
             throw NotificationRejection(.wrongPassword, "the password is not the app's shared secret")
         }
-    }
-
-    /// Compares the password with all secrets, so that the response time does not reveal which of them matched.
-    private static func isSecret(_ password: SharedSecret?, of app: AppConfiguration) -> Bool {
-        let text = password?.reveal() ?? ""
-        let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
-        return !text.isEmpty
-            && secrets.reduce(false) { found, secret in ConstantTime.equal(secret.reveal(), text) || found }
     }
 
     /// Returns the first authentic receipt in the notification that is of the app that it names, if it names one.

@@ -39,7 +39,7 @@ extension Reconciliation {
             } catch {
                 note(.history, scope, nil, error)
             }
-            receiver.metrics.events.add(MetricFamily.reconciledNotifications, by: Int64(new))
+            receiver.metrics.events.add(MetricEvent.reconciledNotifications, by: Int64(new))
         }
     }
 
@@ -92,12 +92,15 @@ extension Reconciliation {
             return progress.change { $0.unknown += 1 }
         }
         failures.succeeded(scope)
-        // The customer may have been erased while the App Store answered.
-        guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
         var differs = false
         if let row = CustomerRow(records, keys: keys, askedAt: askedAt) {
             let targetKeys = reportTargets(of: scope)
-            differs = try await store.customers.save(row, of: scope, source: .reconcile, reportingTo: targetKeys)
+            // The customer may have been erased while the App Store answered.
+            guard
+                let found = try await store.customers.save(
+                    row, of: scope, source: .reconcile, ifRecorded: target.identifier, reportingTo: targetKeys)
+            else { return }
+            differs = found
             lookups.stored(target)
             receiver.revocations.recordStored(records.transactions.lazy.map(\.payload), in: scope)
             receiver.invalidate(records.watchedIdentifiers, in: scope)
@@ -107,8 +110,8 @@ extension Reconciliation {
             counts.row.customers += 1
             if differs { counts.row.different += 1 }
         }
-        receiver.metrics.events.add(MetricFamily.reconciledCustomers)
-        if differs { receiver.metrics.events.add(MetricFamily.reconciledDifferences) }
+        receiver.metrics.events.add(MetricEvent.reconciledCustomers)
+        if differs { receiver.metrics.events.add(MetricEvent.reconciledDifferences) }
     }
 
     // MARK: - Refunds
@@ -133,27 +136,27 @@ extension Reconciliation {
     private func readRefunds(of target: RefundTarget, _ client: ServerAPIClient) async throws(StorageError) {
         let scope = target.scope
         guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
-        var refunds: [Signed<TransactionPayload>] = []
+        let history: RefundHistory?
         do throws(UpstreamError) {
-            refunds = try await client.refunds(
-                target.identifier, in: scope.environment, .lookup(within: Self.timeLimit)
-            ).transactions
+            history = try await RefundHistory(of: target, from: client, .lookup(within: Self.timeLimit))
         } catch {
-            guard error.isAnswer else { return note(.refunds, scope, target.identifier, error) }
+            return note(.refunds, scope, target.identifier, error)
         }
         failures.succeeded(scope)
-        guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
+        guard let history else { return progress.change { $0.swept += 1 } }
         let targetKeys = reportTargets(of: scope)
-        let unknown = try await store.refunds.save(
-            refunds.compactMap { RefundRow($0) }, in: scope, at: receiver.now(), source: .reconcile,
-            reportingTo: targetKeys)
+        guard
+            let unknown = try await history.save(
+                to: store.refunds, at: receiver.now(), source: .reconcile, reportingTo: targetKeys)
+        else { return }
+        let refunds = history.refunds
         receiver.revocations.recordStored(refunds.lazy.map(\.payload), in: scope)
         if unknown > 0 {
             receiver.invalidate(
                 refunds.flatMap { [$0.payload.originalTransactionId, $0.payload.appTransactionId] }.compactMap { $0 },
                 in: scope)
             if !targetKeys.isEmpty { receiver.arrivals.signal() }
-            receiver.metrics.events.add(MetricFamily.reconciledRefunds, by: Int64(unknown))
+            receiver.metrics.events.add(MetricEvent.reconciledRefunds, by: Int64(unknown))
         }
         progress.change { counts in
             counts.swept += 1
@@ -184,7 +187,7 @@ extension Reconciliation {
     ) {
         // A call that was interrupted by the end of the process is not a failure.
         guard !progress.isStopped else { return }
-        receiver.metrics.events.add(MetricFamily.reconciliationFailures)
+        receiver.metrics.events.add(MetricEvent.reconciliationFailures)
         progress.change {
             $0.add(ReconciliationGap(subject: subject, scope: scope, identifier: identifier, reason: "\(error)"))
         }
@@ -199,9 +202,4 @@ extension CallOptions {
     fileprivate static func lookup(within timeLimit: Duration) -> CallOptions {
         CallOptions(priority: .batch, timeLimit: timeLimit, maximumCalls: 600)
     }
-}
-
-extension UpstreamError {
-    /// Whether the App Store said that the customer does not exist, or no longer.
-    fileprivate var isAnswer: Bool { isUnknownTransaction || errorNumber == .accountNotFound }
 }

@@ -58,13 +58,12 @@ private struct StoredCallBudget: SharedCallBudget {
     func take(
         _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
         reserved: Int64
-    ) async -> SharedCallGrant? {
+    ) async -> CallGrant? {
         let request = CallRequest(
             bucket: bucket(endpoint, environment), count: count, callsPerHour: max(callsPerHour, 1),
             reserved: reserved)
         let taking = Task { try? await cluster.store.takeCalls(request) }
-        guard let grant = await TaskTimeout.value(of: taking, within: Self.timeLimit) ?? nil else { return nil }
-        return SharedCallGrant(count: grant.count, left: grant.left, wait: grant.wait)
+        return await TaskTimeout.value(of: taking, within: Self.timeLimit) ?? nil
     }
 
     func giveBack(_ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) async {

@@ -7,8 +7,8 @@ import Synchronization
 /// All counters of the proxy since the start of the process. One instance is passed on to every service that a reload
 /// creates, so that a new configuration does not reset the counters.
 package final class ProxyMetrics: Sendable {
-    /// Events that are counted without labels, by ``MetricFamily``.
-    package let events = CounterTable(MetricFamily.texts)
+    /// Events that are counted without labels, by ``MetricEvent``.
+    package let events = CounterTable(MetricEvent.texts)
     /// Notifications that were accepted, by ``NotificationLabel``.
     package let notifications = CounterTable(NotificationLabel.texts)
     /// Members of Apple's records that were left out because their type is unexpected, by name.

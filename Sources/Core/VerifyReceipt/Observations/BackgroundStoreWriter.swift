@@ -18,7 +18,6 @@ final class BackgroundStoreWriter: Sendable {
     private struct State {
         var queue: Deque<Write> = []
         var running = 0
-        var dropped: Int64 = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -29,6 +28,7 @@ final class BackgroundStoreWriter: Sendable {
     private static let concurrentWrites = 2
 
     private let store: any Store
+    private let events: CounterTable
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
     /// Called with the customer's identifiers and the begin of the lookup after its records were saved, so that older
@@ -40,14 +40,12 @@ final class BackgroundStoreWriter: Sendable {
     private let logThrottle = LogThrottle<String>()
 
     init(
-        store: any Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
+        store: any Store, events: CounterTable, logger: Logger, now: @escaping @Sendable () -> Timestamp,
         onSave: @escaping @Sendable ([String], AppScope, ContinuousClock.Instant) -> Void
     ) {
-        (self.store, self.logger, self.now, self.onSave) = (store, logger, now, onSave)
+        (self.store, self.events) = (store, events)
+        (self.logger, self.now, self.onSave) = (logger, now, onSave)
     }
-
-    /// The number of writes that were dropped or failed since the start.
-    var dropped: Int64 { state.withLock { $0.dropped } }
 
     /// Saves the result of a lookup. Xcode records, and records that cannot be stored (``CustomerRow``), are ignored.
     ///
@@ -93,10 +91,7 @@ final class BackgroundStoreWriter: Sendable {
     @discardableResult
     func run(cost: Int, _ body: @escaping @Sendable (any Store) async throws(StorageError) -> Void) -> Bool {
         let isQueued = state.withLock { state in
-            guard state.queue.count + state.running < Self.capacity, bytes.reserve(cost) else {
-                state.dropped += 1
-                return false
-            }
+            guard state.queue.count + state.running < Self.capacity, bytes.reserve(cost) else { return false }
             state.queue.append(Write(cost: cost, body: body))
             if state.running < Self.concurrentWrites {
                 state.running += 1
@@ -104,7 +99,7 @@ final class BackgroundStoreWriter: Sendable {
             }
             return true
         }
-        if !isQueued { logFailure("store write queue full; dropping a background write", nil) }
+        if !isQueued { recordLoss("store write queue full; dropping a background write", nil) }
         return isQueued
     }
 
@@ -113,8 +108,7 @@ final class BackgroundStoreWriter: Sendable {
             do throws(StorageError) {
                 try await write.body(store)
             } catch {
-                state.withLock { $0.dropped += 1 }
-                logFailure("background write failed", error)
+                recordLoss("background write failed", error)
             }
             bytes.release(write.cost)
         }
@@ -144,11 +138,16 @@ final class BackgroundStoreWriter: Sendable {
         }
     }
 
-    /// Logs a failure, at most once a minute for each message.
-    private func logFailure(_ line: String, _ error: StorageError?) {
+    /// Counts a write that is lost, and logs it at most once a minute for each message.
+    private func recordLoss(_ line: String, _ error: StorageError?) {
+        events.add(MetricEvent.droppedWrites)
         guard logThrottle.allows(line, at: now().sinceEpoch) else { return }
         logger.warning(
-            "\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": .stringConvertible(dropped)])
+            "\(line)",
+            metadata: [
+                "reason": "\(error?.description ?? "busy")",
+                "dropped": .stringConvertible(events.count(MetricEvent.droppedWrites)),
+            ])
     }
 }
 

@@ -75,14 +75,14 @@ extension RequestEvaluation {
             UpstreamResponseRecorder(observations: observations), archive, cache,
         ]
         let api = ServerAPIResponseSource(
-            customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
+            serverAPI: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
             credentials: components.counts.rejectedCredentials, logger: logger, sleep: components.sleep)
         self.init(
             sources: ResponseSources(
                 apple: AppleResponseSource(client: components.apple, counts: components.counts, logger: logger),
                 api: api,
                 stored: StoredResponseSource(
-                    customers: components.records, serverAPI: serverAPI, api: api, observations: observations,
+                    records: components.records, serverAPI: serverAPI, api: api, observations: observations,
                     renderer: renderer),
                 receipt: receipts),
             rules: rules, archive: archive, observers: observers.compactMap { $0 }, logger: logger)

@@ -38,7 +38,12 @@ enum SharedSecretCheck: Sendable {
         case .notText:
             self = app.hasSecret ? .wrong : .unchecked
         case .text(let text):
-            self = Self.check(text, for: app)
+            self =
+                switch app.knownSecret(text) {
+                case .current: .accepted(replacement: nil)
+                case .previous: .accepted(replacement: app.sharedSecret)
+                case nil: app.hasSecret ? .wrong : .unchecked
+                }
         }
     }
 
@@ -66,18 +71,19 @@ enum SharedSecretCheck: Sendable {
         }
     }
 
-    /// Compares with every secret, so that the time taken does not reveal which one matched.
-    private static func check(_ text: SharedSecret, for app: AppConfiguration) -> SharedSecretCheck {
-        let isCurrent = app.sharedSecret.map { ConstantTime.equal($0.reveal(), text.reveal()) } ?? false
-        let isPrevious = app.acceptedSecrets.reduce(false) { found, secret in
-            ConstantTime.equal(secret.reveal(), text.reveal()) || found
-        }
-        if isCurrent { return .accepted(replacement: nil) }
-        if isPrevious { return .accepted(replacement: app.sharedSecret) }
-        return app.hasSecret ? .wrong : .unchecked
-    }
 }
 
 extension AppConfiguration {
-    fileprivate var hasSecret: Bool { sharedSecret != nil || !acceptedSecrets.isEmpty }
+    var hasSecret: Bool { sharedSecret != nil || !acceptedSecrets.isEmpty }
+
+    enum KnownSecret { case current, previous }
+
+    /// Returns which of the app's secrets a text is; `nil` if it is none of them. Compares with every secret, so that
+    /// the time taken does not reveal which one matched.
+    func knownSecret(_ text: SharedSecret) -> KnownSecret? {
+        func isEqual(_ secret: SharedSecret) -> Bool { ConstantTime.equal(secret.reveal(), text.reveal()) }
+        let isCurrent = sharedSecret.map(isEqual) ?? false
+        let isPrevious = acceptedSecrets.reduce(false) { found, secret in isEqual(secret) || found }
+        return isCurrent ? .current : isPrevious ? .previous : nil
+    }
 }

@@ -1,10 +1,10 @@
-import ReceiptBridgeBase
-import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+package import ReceiptBridgeReceipts
 
 extension ReceiptContents {
     /// Returns whether the receipt may be out of date: an auto-renewable in it has no period that covers `now`, and the
     /// newest period is not canceled. Only Apple knows whether such a subscription was renewed.
-    func mayBeStale(at now: Timestamp) -> Bool {
+    package func mayBeStale(at now: Timestamp) -> Bool {
         switch self {
         case .app(let receipt):
             let subscriptions = Dictionary(grouping: receipt.purchases.filter(\.isAutoRenewable)) {

@@ -54,7 +54,7 @@ struct AppleResponseSource: ResponseSource {
         let isAccepted = answer.status != .wrongSharedSecret
         counts.rejectedCredentials.record(.sharedSecret, of: receipt.bundleId, isAccepted: isAccepted)
         if !isAccepted {
-            counts.events.add(MetricFamily.rejectedSecrets)
+            counts.events.add(MetricEvent.rejectedSecrets)
             logger.log(
                 .error, "Apple rejected the configured sharedSecret (21004); trying the next source", by: "secret",
                 environment, of: request)

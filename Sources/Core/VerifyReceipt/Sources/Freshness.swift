@@ -111,6 +111,25 @@ package struct Freshness: Sendable {
         return !mayChange || (sinceConfirmed >= .zero && sinceConfirmed < Self.shortAge)
     }
 
+    /// How records of the store may be used.
+    enum Standing: Sendable {
+        /// The App Store would hardly return anything newer.
+        case current
+        /// They are current if the App Store's statuses say the same.
+        case confirmable
+        /// They are current only if the App Store cannot be asked.
+        case doubtful
+        case outdated
+    }
+
+    /// The parameters are those of ``isCurrent(at:maximumAge:canAsk:completeSince:)``.
+    func standing(at now: Timestamp, maximumAge: Duration, canAsk: Bool, completeSince: Timestamp?) -> Standing {
+        guard isCurrent(at: now, maximumAge: maximumAge, canAsk: false) else { return .outdated }
+        if isCurrent(at: now, maximumAge: maximumAge, canAsk: canAsk, completeSince: completeSince) { return .current }
+        return isCurrentIfConfirmed(at: now, maximumAge: maximumAge, completeSince: completeSince)
+            ? .confirmable : .doubtful
+    }
+
     /// Returns whether the records deny what a renewal, a recovery or a new subscription would give. Signed refunds of
     /// other purchases are final, but a customer to whom nothing is left may have bought something.
     package func denies(at now: Timestamp) -> Bool {

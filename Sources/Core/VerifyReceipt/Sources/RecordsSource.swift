@@ -42,11 +42,12 @@ struct RecordsSource: Sendable {
             return atHand.lookedUp(key, at: now, maximumAge: question.maximumAge)
         }
         let found = await stored(question.keys, in: question.scope, at: now, within: limit)
-        let isCurrent =
-            found?.freshness.isCurrent(
-                at: now, maximumAge: question.maximumAge, canAsk: question.canAsk,
-                completeSince: coverage.completeSince) ?? false
-        return isCurrent ? found : nil
+        return found.flatMap { standing(of: $0, for: question, at: now) == .current ? $0 : nil }
+    }
+
+    func standing(of found: DatedRecords, for question: Question, at now: Timestamp) -> Freshness.Standing {
+        found.freshness.standing(
+            at: now, maximumAge: question.maximumAge, canAsk: question.canAsk, completeSince: coverage.completeSince)
     }
 
     /// The stored records of the customer of an authentic receipt, however old. `nil` if the store does not have the

@@ -6,7 +6,7 @@ import ReceiptBridgeResponses
 
 /// The source `api`: looks the customer up with the App Store Server API and renders a response from the records.
 struct ServerAPIResponseSource: ResponseSource {
-    let customers: ServerAPISource?
+    let serverAPI: ServerAPISource?
     let observations: UpstreamObservations
     let renderer: VerifyReceiptRenderer
     /// Answers for a receipt whose transactions the Server API does not know, if the app wants that.
@@ -59,7 +59,7 @@ struct ServerAPIResponseSource: ResponseSource {
     private func response(to lookup: Lookup, isFresh: Bool) async throws(UpstreamError) -> SourcedAnswer? {
         let (request, item) = (lookup.request, lookup.item)
         guard
-            let found = try await customers?.records(
+            let found = try await serverAPI?.records(
                 for: lookup.keys, bundleId: item.bundleId, environment: item.environment, isFresh: isFresh,
                 priority: request.options.priority, within: lookup.end - .now)
         else { return nil }
@@ -69,7 +69,7 @@ struct ServerAPIResponseSource: ResponseSource {
         }
         var download: AppTransactionPayload?
         if item.lacksDownload {
-            download = await customers?.appTransaction(
+            download = await serverAPI?.appTransaction(
                 of: records, for: lookup.keys, bundleId: item.bundleId, environment: item.environment,
                 within: min(lookup.end - .now, Self.downloadLimit))?.payload
         }
@@ -82,7 +82,7 @@ struct ServerAPIResponseSource: ResponseSource {
         // The record of a renewal can appear minutes after it is due. The API is called a second time before a paying
         // subscriber is locked out.
         await sleep(Self.renewalPause)
-        let confirmed = await customers?.confirmed(
+        let confirmed = await serverAPI?.confirmed(
             found, for: lookup.keys, in: item.scope, priority: request.options.priority, within: lookup.end - .now)
         if confirmed != nil { return response }
         response.origin = .rendered

@@ -14,7 +14,7 @@ import ReceiptBridgeStorage
 /// records are from a time whose notifications may be missing, the customer is looked up. The records answer if Apple
 /// does not.
 struct StoredResponseSource: ResponseSource {
-    let customers: RecordsSource
+    let records: RecordsSource
     /// Asked about a denial; `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
     let api: any ResponseSource
@@ -32,26 +32,25 @@ struct StoredResponseSource: ResponseSource {
         let keys = await observations.lookupKeys(of: item, within: limit)
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         guard
-            let found = await customers.stored(keys, in: item.scope, at: request.now, within: limit),
-            !item.lacksStatus(in: found.records),
-            isUsable(found.freshness, for: request, isFallback: turn.isFallback)
+            let found = await records.stored(keys, in: item.scope, at: request.now, within: limit),
+            !item.lacksStatus(in: found.records)
         else { return .notAttempted }
+        let question = RecordsSource.Question(
+            keys: keys, scope: item.scope, maximumAge: .seconds(request.app.storedMaxAge), fromStore: true,
+            canAsk: !turn.isFallback && serverAPI?.handles(item.bundleId) == true)
+        let standing = records.standing(of: found, for: question, at: request.now)
+        if standing == .outdated, !turn.isFallback || mayBeStale(found, for: request) { return .notAttempted }
         let history = request.history(of: item, records: found.records)
         let response = renderer.response(
             history, of: item, to: request, from: .stored, origin: turn.isFallback ? .rendered : found.origin)
-        guard !turn.isFallback, serverAPI?.handles(item.bundleId) == true,
-            !found.freshness.isCurrent(
-                at: request.now, maximumAge: .seconds(request.app.storedMaxAge),
-                completeSince: customers.coverage.completeSince)
-        else { return .answered(response) }
-        if found.freshness.isCurrentIfConfirmed(
-            at: request.now, maximumAge: .seconds(request.app.storedMaxAge),
-            completeSince: customers.coverage.completeSince),
-            await serverAPI?.confirmed(
+        switch standing {
+        case .current, .outdated: return .answered(response)
+        case .doubtful: break
+        case .confirmable:
+            let confirmed = await serverAPI?.confirmed(
                 found, for: keys, in: item.scope, priority: request.options.priority,
-                within: request.deadline.share(before: turn.laterCalls)) != nil
-        {
-            return .answered(response)
+                within: request.deadline.share(before: turn.laterCalls))
+            if confirmed != nil { return .answered(response) }
         }
         // A source that calls Apple follows. If none of them has a response, this one is used: it is newer than the
         // receipt.
@@ -60,11 +59,8 @@ struct StoredResponseSource: ResponseSource {
         return .answered(response)
     }
 
-    /// Whether records are as good as a call, or good enough for a fallback. A denial may have to be confirmed.
-    private func isUsable(_ freshness: Freshness, for request: ResolvedRequest, isFallback: Bool) -> Bool {
-        let app = request.app
-        let isLastGood = isFallback && (app.staleSubscription == .answer || !freshness.mayBeStale(at: request.now))
-        return isLastGood
-            || freshness.isCurrent(at: request.now, maximumAge: .seconds(app.storedMaxAge), canAsk: false)
+    /// Whether old records are not good enough for a fallback either.
+    private func mayBeStale(_ found: DatedRecords, for request: ResolvedRequest) -> Bool {
+        request.app.staleSubscription != .answer && found.freshness.mayBeStale(at: request.now)
     }
 }

@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// The claims that an authentic payload must also have to be accepted: its app and its environment.
 package struct PayloadRequirements: Sendable, Hashable {
-    /// An app that is accepted.
     package struct App: Sendable, Hashable {
         /// The bundle identifier; `nil` accepts any app.
         let bundleId: String?

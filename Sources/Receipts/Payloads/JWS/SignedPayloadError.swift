@@ -18,7 +18,7 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     /// that time. So the clock is wrong, because the App Store had signed the text when it arrived.
     package let validFrom: Timestamp?
 
-    package init(
+    init(
         _ code: Code, at place: String, _ reason: String, claimed: String? = nil, holder: String? = nil,
         validFrom: Timestamp? = nil
     ) {

@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// The verified data that the App Store Server API returned for one customer of one app.
 package struct CustomerRecords: Sendable {
-    /// The environment in which the customer was found.
     package let environment: AppStoreEnvironment
     /// The bundle identifier in the response; `nil` if it contains none.
     package let bundleId: String?

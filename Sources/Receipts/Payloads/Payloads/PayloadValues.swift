@@ -52,7 +52,6 @@ package struct OfferType: RawRepresentable, Sendable, Hashable {
     package static let introductory = Self(rawValue: 1)
     /// For current and former subscribers, chosen by the app.
     package static let promotional = Self(rawValue: 2)
-    /// Redeemed with an offer code.
     package static let offerCode = Self(rawValue: 3)
     /// For former subscribers, chosen by the App Store.
     package static let winBack = Self(rawValue: 4)
@@ -93,11 +92,27 @@ package struct NotificationType: RawRepresentable, Sendable, Hashable {
     /// True if the type is in the documentation of 2026, so that its content is known.
     package var isKnown: Bool { Self.known.contains(rawValue) }
 
-    private static let known: Set<String> = [
-        "SUBSCRIBED", "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_RENEW",
-        "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED", "PRICE_INCREASE", "REFUND", "REFUND_DECLINED",
-        "REFUND_REVERSED", "CONSUMPTION_REQUEST", "REVOKE", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION",
-        "ONE_TIME_CHARGE", "TEST", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE", "MIGRATION",
-        "MIGRATE", "PRICE_CHANGE",
+    private static let known = Set(documented.map(\.type))
+
+    /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+    package static let documented: [(type: String, subtypes: [String])] = [
+        ("SUBSCRIBED", ["INITIAL_BUY", "RESUBSCRIBE"]),
+        ("OFFER_REDEEMED", ["-", "UPGRADE", "DOWNGRADE"]),
+        ("DID_CHANGE_RENEWAL_PREF", ["-", "UPGRADE", "DOWNGRADE"]),
+        ("DID_CHANGE_RENEWAL_STATUS", ["-", "AUTO_RENEW_ENABLED", "AUTO_RENEW_DISABLED"]),
+        ("DID_RENEW", ["-", "BILLING_RECOVERY"]),
+        ("DID_FAIL_TO_RENEW", ["-", "GRACE_PERIOD"]),
+        ("GRACE_PERIOD_EXPIRED", ["-"]),
+        ("EXPIRED", ["-", "VOLUNTARY", "BILLING_RETRY", "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE"]),
+        ("PRICE_INCREASE", ["PENDING", "ACCEPTED"]),
+        ("REFUND", ["-"]), ("REFUND_DECLINED", ["-"]), ("REFUND_REVERSED", ["-"]), ("CONSUMPTION_REQUEST", ["-"]),
+        ("REVOKE", ["-"]), ("RENEWAL_EXTENDED", ["-"]),
+        ("RENEWAL_EXTENSION", ["SUMMARY", "SUCCESS", "FAILURE"]),
+        ("ONE_TIME_CHARGE", ["-"]), ("TEST", ["-"]),
+        ("EXTERNAL_PURCHASE_TOKEN", ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"]),
+        ("RESCIND_CONSENT", ["-"]), ("METADATA_UPDATE", ["-"]), ("MIGRATION", ["-"]), ("MIGRATE", ["-"]),
+        ("PRICE_CHANGE", ["-"]),
     ]
 }

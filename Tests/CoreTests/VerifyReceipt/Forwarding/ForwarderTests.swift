@@ -60,14 +60,14 @@ struct ForwarderTests {
         try await bridge.forwarding {
             // No transaction has a token; the history is looked up once and stored.
             for count in 1...2 {
-                try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
+                try await bridge.notify("DID_RENEW", of: Self.period)
                 #expect(await eventually { bridge.targets.requests.count == count })
                 #expect(bridge.targets.requests.last?.json?["customer"] == nil)
                 await bridge.bridge.pipelines.finishWriting()
             }
             // The notification's own.
             appStore.change(Self.period) { $0.token = own }
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
+            try await bridge.notify("DID_RENEW", of: Self.period)
             #expect(await eventually { bridge.targets.requests.count == 3 })
             #expect(token() == own)
             #expect(await bridge.settled())
@@ -85,10 +85,10 @@ struct ForwarderTests {
             world.change("700000000000100") { $0.token = token }
         }
         try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
+            try await bridge.notify("DID_RENEW", of: Self.period)
             #expect(await eventually { bridge.targets.requests.count == 1 })
             appStore.update { $0.isDown = false }
-            try await bridge.bridge.receive(try appStore.notification("REFUND", of: Self.period))
+            try await bridge.notify("REFUND", of: Self.period)
             #expect(await eventually { bridge.targets.requests.count == 2 })
         }
         let bodies = bridge.targets.requests.compactMap(\.json)
@@ -129,7 +129,7 @@ struct ForwarderTests {
         try await bridge.forwarding {
             try await bridge.bridge.receive(hint.bytes)
             try await bridge.bridge.receive(foreign)
-            try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST"))
+            try await bridge.notify("TEST")
             try await bridge.bridge.receive(
                 ScriptedCustomer.body(try MintedReceipts.pki.jwsSigner.jws(payload: summary)))
             #expect(await bridge.settled())
@@ -186,7 +186,7 @@ struct ForwarderTests {
             return 200
         }
         try await bridge.forwarding {
-            for _ in 0..<12 { try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST")) }
+            for _ in 0..<12 { try await bridge.notify("TEST") }
             #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url("quick")).count == 12 })
             #expect(bridge.targets.requests(to: ForwardingTestProxy.url("slow")).count <= 4)
             open.withLock { $0 = true }
@@ -208,7 +208,7 @@ struct ForwarderTests {
             counts.withLock { $0.inFlight -= 1 }
             return 200
         }
-        for _ in 0..<150 { try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST")) }
+        for _ in 0..<150 { try await bridge.notify("TEST") }
         try await bridge.forwarding { #expect(await bridge.settled()) }
         let most = counts.withLock(\.most)
         #expect(most <= maximum && (maximum < 4 || most > 4), "\(most)")
@@ -223,7 +223,7 @@ struct ForwarderTests {
             while !open.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
             return 200
         }
-        try await first.bridge.receive(try first.bridge.appStore.notification("TEST"))
+        try await first.notify("TEST")
         try await first.forwarding {
             #expect(await eventually { first.targets.requests.count == 1 })
             try await second.forwarding {
@@ -248,7 +248,7 @@ struct ForwarderTests {
             while !open.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
             return 500
         }
-        for _ in 0..<3 { try await first.bridge.receive(try first.bridge.appStore.notification("TEST")) }
+        for _ in 0..<3 { try await first.notify("TEST") }
         // Its renewals are as good as suspended.
         try await first.forwarding(renewal: .seconds(60)) {
             #expect(await eventually { first.targets.requests.count == 1 })
@@ -279,7 +279,7 @@ struct ForwarderTests {
             while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
             return .failure(.timedOut)
         }
-        try await first.bridge.receive(try first.bridge.appStore.notification("TEST"))
+        try await first.notify("TEST")
         try await first.forwarding(renewal: .seconds(60)) {
             #expect(await eventually { first.targets.requests.count == 1 })
             try await second.forwarding {
@@ -319,7 +319,7 @@ struct ForwarderTests {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         for _ in 0..<6 {
             for id in [Self.period, "700000000000500"] {
-                try await bridge.bridge.receive(try bridge.bridge.appStore.notification("REFUND", of: id))
+                try await bridge.notify("REFUND", of: id)
             }
         }
         bridge.targets.answer { post in
@@ -345,7 +345,7 @@ struct ForwarderTests {
         ])
         bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? reply : 200 }
         let store = bridge.bridge.store
-        try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: "u")))
+        try await bridge.notify("TEST", nil, of: nil, .init(uuid: "u"))
         var pauses: [Int64] = []
         try await bridge.forwarding {
             for attempt in 1...12 {
@@ -394,8 +394,7 @@ struct ForwarderTests {
     func damaged() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw)])
         for uuid in ["damaged", "whole"] {
-            try await bridge.bridge.receive(
-                try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: uuid)))
+            try await bridge.notify("TEST", nil, of: nil, .init(uuid: uuid))
         }
         try await DatabaseQueue(path: bridge.bridge.store.path).write {
             try $0.execute(sql: "UPDATE notification SET text = x'01' WHERE uuid = 'damaged'")

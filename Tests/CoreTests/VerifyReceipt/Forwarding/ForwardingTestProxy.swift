@@ -69,6 +69,14 @@ final class ForwardingTestProxy: Sendable {
         return try result.get()
     }
 
+    /// Receives a notification about one transaction in its current state.
+    func notify(
+        _ type: String, _ subtype: String? = nil, of id: String? = nil,
+        _ twist: ScriptedCustomer.Twist = ScriptedCustomer.Twist()
+    ) async throws {
+        try await bridge.notify(type, subtype, of: id, twist)
+    }
+
     /// The number of deliveries in each state.
     func states() async throws -> [DeliveryState: Int] {
         try await bridge.store.deliveries().reduce(into: [:]) { $0[$1.state, default: 0] += 1 }

@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCore
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
@@ -137,7 +138,7 @@ struct NotificationV1ForwardingTests {
     @Test("Every documented type and subtype has a test case")
     func documented() {
         let covered = Set(Self.cases.map { "\($0.type) \($0.subtype ?? "-")" })
-        for (type, subtypes) in NotificationTable.documented {
+        for (type, subtypes) in NotificationType.documented {
             for subtype in subtypes { #expect(covered.contains("\(type) \(subtype)")) }
         }
     }
@@ -150,11 +151,11 @@ struct NotificationV1ForwardingTests {
         try await bridge.forwarding {
             for (type, subtype, renews) in one.before {
                 appStore.change { $0.renews = renews }
-                try await bridge.bridge.receive(try appStore.notification(type, subtype, of: one.id))
+                try await bridge.notify(type, subtype, of: one.id)
                 #expect(await bridge.settled())
             }
             appStore.change { $0.renews = one.renews }
-            try await bridge.bridge.receive(try appStore.notification(one.type, one.subtype, of: one.id))
+            try await bridge.notify(one.type, one.subtype, of: one.id)
             #expect(await bridge.settled())
         }
         let bodies = bridge.targets.requests.compactMap(\.json)
@@ -209,7 +210,7 @@ struct NotificationV1ForwardingTests {
         for refundFirst in [true, false] {
             let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
             let appStore = bridge.bridge.appStore
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.notify("DID_RENEW", of: "700000000000101")
             appStore.change { $0.renews = 0 }
             // Signed in this order, and received in both orders.
             let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
@@ -228,7 +229,7 @@ struct NotificationV1ForwardingTests {
         let appStore = bridge.bridge.appStore
         appStore.change { ($0.renews, $0.intent) = (0, 1) }
         try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.notify("DID_RENEW", of: "700000000000101")
             #expect(await bridge.settled())
         }
         let post = try #require(bridge.targets.requests.first)
@@ -272,14 +273,14 @@ struct NotificationV1ForwardingTests {
         let appStore = bridge.bridge.appStore
         appStore.change { ($0.renews, $0.intent) = (0, 1) }
         try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.notify("DID_RENEW", of: "700000000000101")
             #expect(await bridge.settled())
         }
         let body = try #require(bridge.targets.requests.first?.json)
         #expect(body["expiration_intent"]?.integer == 1 && body["unified_receipt"]?["latest_receipt"] == nil)
         let other = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         try await other.forwarding {
-            try await other.bridge.receive(try other.bridge.appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await other.notify("DID_RENEW", of: "700000000000101")
             #expect(await other.settled())
         }
         let latest = try #require(other.targets.requests.first?.json?["unified_receipt"]?["latest_receipt"]?.text)
@@ -287,48 +288,45 @@ struct NotificationV1ForwardingTests {
         #expect(reply.status == 0 && reply.json?["latest_receipt"]?.text == latest)
     }
 
-    @Test("A refund of a consumable has the consumable's row with its cancellation")
-    func consumableRefund() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
-        let appStore = bridge.bridge.appStore
-        appStore.update { world in
-            Self.consumable(&world)
-            world.change("700000000000900") { $0.revoked = SharedSimulator.noon }
-        }
-        try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("REFUND", of: "700000000000900"))
-            #expect(await bridge.settled())
-        }
-        let body = try #require(bridge.targets.requests.first?.json)
-        let row = try #require(
-            body["unified_receipt"]?["latest_receipt_info"]?.elements?.first {
-                $0["transaction_id"]?.text == "700000000000900"
-            })
-        #expect(row["cancellation_date_ms"]?.text == "\(SharedSimulator.noon.milliseconds)")
-        #expect(row["cancellation_reason"]?.text == "0" && row["expires_date"] == nil)
-        #expect(body["auto_renew_status"] == nil)
-    }
-
     @Test("The Server API is called once for a customer, and not at all if version 1 has no body")
     func lookUps() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
         try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101"))
+            try await bridge.notify("EXPIRED", "VOLUNTARY", of: "700000000000101")
             #expect(await bridge.settled())
             #expect(appStore.questions.isEmpty)
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.notify("DID_RENEW", of: "700000000000101")
             #expect(await bridge.settled())
             #expect(Set(appStore.questions) == ["history", "statuses"] && appStore.questions.count == 2)
             let receipt = try appStore.receipt()
             #expect(await bridge.bridge.waitUntilStored(receipt))
             let requestCount = appStore.questions.count
-            try await bridge.bridge.receive(
-                try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))
+            try await bridge.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101")
             #expect(await bridge.settled())
             #expect(appStore.questions.count == requestCount)
         }
         #expect(bridge.targets.requests.count == 2)
+    }
+
+    @Test("The lists come from the store until a period ends", arguments: [(30, 0), (61, 2)])
+    func ageOfLists(minutes: Int64, calls: Int) async throws {
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
+        let appStore = bridge.bridge.appStore
+        appStore.update { world in
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .minutes(60)) }
+        }
+        try await bridge.forwarding {
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            #expect(await bridge.settled())
+            #expect(await bridge.bridge.waitUntilStored(try appStore.receipt()))
+            let requestCount = appStore.questions.count
+            bridge.bridge.now = SharedSimulator.noon.advanced(by: .minutes(minutes))
+            try await bridge.bridge.receive(
+                try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))
+            #expect(await bridge.settled())
+            #expect(appStore.questions.count == requestCount + calls)
+        }
     }
 
     @Test("An incomplete history is not sent; the lookup is retried and then the body is sent")
@@ -361,7 +359,7 @@ struct NotificationV1ForwardingTests {
         bridge.targets.answer { $0.headers["Receipt-Bridge-Part"] == "2/2" ? 503 : 200 }
         let store = bridge.bridge.store
         try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
+            try await bridge.notify("REFUND", of: "700000000000101")
             #expect(await eventually { (try? await store.deliveries().first?.attempts) == 1 })
             bridge.targets.answer { _ in 200 }
             bridge.bridge.now = SharedSimulator.noon.advanced(by: .seconds(10))
