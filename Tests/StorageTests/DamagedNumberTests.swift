@@ -141,7 +141,9 @@ struct DamagedNumberTests {
         let states = try await stage.store.read(SQLStatement("SELECT state FROM delivery ORDER BY id")) {
             (row) throws(StorageError) in try row.integer(0)
         }
-        #expect(states == [sent.count == 3 ? 1 : 2, 1, 1])
+        // One that is due in the far future waits.
+        let first: Int64 = sent.count == 3 ? 1 : damage.contains("nextAttempt") ? 0 : 2
+        #expect(states == [first, 1, 1])
     }
 
     @Test("A damaged lease is free", arguments: engines)

@@ -207,7 +207,7 @@ struct ConfigurationFindingsTests {
     private static let mistakes = tableRows(
         #"""
         {listen: 8080, operations: {listen: "127.0.0.1:8080"}} → listen: 8080 is not HOST:PORT, for example 127.0.0.1:8080
-        listn: x → listn: unknown key
+        listn: x → listn: unknown key. Did you mean listen?
         operations: {port: 1} → operations.port: unknown key
         profile: lenient → profile: lenient is not one of apple, tolerant
         unknownApps: maybe → unknownApps: maybe is not one of pass, refuse
@@ -243,7 +243,7 @@ struct ConfigurationFindingsTests {
         handleKeys: [{env: KEY}] → handleKeys: remove this key: handles of version 0.1.0 are not accepted, and `latest_receipt` is a signed transaction
         {store: none, apps: [{@app, rollout: {source: stored, percent: 5, stopAt: 0.5}}]} → apps[0].rollout: needs store, which keeps the customers that were compared and whether it stopped
         {store: none, apps: [{@app, forward: [{@url, as: raw}]}]} → apps[0].forward: needs a store
-        {sharedSecret: {env: KEY}, apps: [{@app, @key, forward: [{@url, as: v1}]}]} → nothing
+        {sharedSecret: {env: SECRET}, apps: [{@app, @key, forward: [{@url, as: v1}]}]} → nothing
         apps: [com.example.app] → apps[0]: expected keys and values
         apps: [{bundleId: [x]}] → apps[0].bundleId: expected a bundle id, for example com.example.app
         apps: [{@app}, {@app}] → apps[1].bundleId: com.example.app is configured twice
@@ -253,8 +253,8 @@ struct ConfigurationFindingsTests {
         sharedSecret: {file: [canary]} → sharedSecret.file: expected text
         sharedSecret: {file: s, env: KEY} → sharedSecret.env: unknown key
         sharedSecret: {file: blank} → sharedSecret: blank is empty
-        sharedSecret: {file: folder} → sharedSecret: cannot read folder: this is a directory
-        sharedSecret: {file: none} → sharedSecret: cannot read none: there is no such file
+        sharedSecret: {file: folder.txt} → sharedSecret: cannot read folder.txt: this is a directory
+        sharedSecret: {file: none.txt} → sharedSecret: cannot read none.txt: there is no such file
         sharedSecret: {env: BLANK} → sharedSecret: environment variable BLANK is unset or empty
         sharedSecret: {env: NONE} → sharedSecret: environment variable NONE is unset or empty
         tokens: x → tokens: expected a list
@@ -273,7 +273,7 @@ struct ConfigurationFindingsTests {
     private static let appMistakes = tableRows(
         #"""
         appAppleId: many → appAppleId: many is not a whole number
-        sharedSecret: {file: none} → sharedSecret: cannot read none: there is no such file
+        sharedSecret: {file: none.txt} → sharedSecret: cannot read none.txt: there is no such file
         acceptedSecrets: [canary] → acceptedSecrets[0]: expected {file: path} or {env: NAME}
         serverAPI: 5 → serverAPI: expected keys and values
         serverAPI: {keyId: k, privateKey: {env: KEY}} → serverAPI: expected issuerId, keyId and privateKey
@@ -305,9 +305,9 @@ struct ConfigurationFindingsTests {
         forward: [x] → forward[0]: expected keys and values
         forward: [{as: raw}] → forward[0].url: missing
         forward: [{url: [x], as: raw}] → forward[0].url: expected a URL
-        forward: [{url: "http://a.example", as: raw}] → forward[0].url: http://a.example: plain http is allowed only to loopback addresses; use https
-        forward: [{url: "ftp://a.example", as: raw}] → forward[0].url: ftp://a.example: the URL must begin with https:// or http://
-        forward: [{url: "https://u:p@a.example", as: raw}] → forward[0].url: ***@a.example: the URL is longer than 8192 bytes or has a character that must be escaped
+        forward: [{url: "http://a.example", as: raw}] → forward[0].url: plain http is allowed only to loopback addresses; use https
+        forward: [{url: "ftp://a.example", as: raw}] → forward[0].url: the URL must begin with https:// or http://
+        forward: [{url: "https://u:p@a.example", as: raw}] → forward[0].url: the URL is longer than 8192 bytes or has a character that must be escaped
         forward: [{@url}] → forward[0].as: expected raw, camel or v1
         forward: [{@url, as: xml}] → forward[0].as: xml is not one of raw, camel, v1
         forward: [{@url, as: raw, to: x}] → forward[0].to: unknown key
@@ -321,7 +321,7 @@ struct ConfigurationFindingsTests {
         @key, forward: [{@url, as: v1, password: {env: NONE}}] → forward[0].password: environment variable NONE is unset or empty
         @key, forward: [{@url, as: v1, password: {env: KEY}, latestReceipt: handle}] → forward[0].latestReceipt: handle is not one of transaction, absent
         @key, forward: [{@url, as: v1, password: {env: KEY}, numbers: 1}] → forward[0].numbers: 1 is not one of true, false
-        @key, forward: [{@url, as: v1}] → forward: v1 needs a password
+        @key, forward: [{@url, as: v1}] → forward: v1 needs a password, or the app's sharedSecret
         sharedSecret: {env: KEY}, forward: [{@url, as: v1}] → forward: v1 needs serverAPI with issuerId, keyId and privateKey
         forward: [{@url, as: raw}, {@url, as: raw}] → forward[1]: duplicate target: same url and form
         """#)
@@ -337,11 +337,11 @@ struct ConfigurationFindingsTests {
         let folder = try TemporaryFolder()
         try folder.write("blank", " \n")
         try folder.write("s", "secret")
-        try folder.write("folder/a", [])
+        try folder.write("folder.txt/a", [])
         return try findings(
             yaml.replacing("@app", with: Self.app).replacing("@url", with: #"url: "https://a.example""#)
                 .replacing("@key", with: "serverAPI: {issuerId: i, keyId: k, privateKey: {env: KEY}}"),
-            in: folder, environment: ["KEY": "k", "BLANK": "  \n"])
+            in: folder, environment: ["KEY": "k", "SECRET": "s", "BLANK": "  \n"])
     }
 
     @Test(
@@ -383,7 +383,7 @@ struct ConfigurationFindingsTests {
         https://example.com/v → nothing
         verifyReceipt → verifyReceipt: the URL must begin with https:// or http://
         ftp://127.0.0.1/v → ftp://127.0.0.1/v: the URL must begin with https:// or http://
-        https:// → https://: the URL has no host
+        https:// → https://: the URL has an invalid host or port
         http://127.example.com/v → http://127.example.com/v: plain http is allowed only to loopback addresses; use https
         http://10.0.0.1/v → http://10.0.0.1/v: plain http is allowed only to loopback addresses; use https
         http://a.example/v?key=canary → http://a.example/v: plain http is allowed only to loopback addresses; use https
