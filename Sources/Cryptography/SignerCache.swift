@@ -4,10 +4,10 @@ import ReceiptBridgeCOpenSSL
 /// A verified chain that ends in a pinned root, known by the bytes of its certificates. A signature with a cached chain
 /// costs its own verification and no certificate work, also if it is invalid.
 ///
-/// The caches are bounded. Only such chains are inserted, so clients cannot fill them with chains of their own. Variants
-/// of a genuine chain are few: an ECDSA signature `(r, s)` has one other valid encoding, `(r, n − s)`, so a leaf and its
-/// intermediate make at most four entries. Searches are linear: there are a dozen entries in practice, which differ in
-/// their first bytes, so comparing is quicker than hashing.
+/// The caches are bounded. Only such chains are inserted, so clients cannot fill them with chains of their own.
+/// Variants of a genuine chain are few: an ECDSA signature `(r, s)` has one other valid encoding, `(r, n − s)`, so a
+/// leaf and its intermediate make at most four entries. Searches are linear: there are a dozen entries in practice,
+/// which differ in their first bytes, so comparing is quicker than hashing.
 struct CachedChain: Sendable {
     let role: SignerRole
     let leaf: [UInt8]

@@ -160,7 +160,8 @@ final class ScriptedServerAPI: Sendable {
             budget: budget)
     }
 
-    /// - Parameter answers: responses by a part of the path, of which the first one counts. By default the id is unknown.
+    /// - Parameter answers: responses by a part of the path, of which the first one counts. By default the id is
+    /// unknown.
     convenience init(_ answers: KeyValuePairs<String, Reply>, counts: UpstreamMetrics? = nil) throws {
         let answers = answers.map { ($0.key, $0.value) }
         try self.init(counts: counts) { path, _ in

@@ -217,8 +217,8 @@ struct FaultMatrixTests {
             #expect(reply.answer.status == .valid, "\(name)")
             #expect(elapsed <= fault.deadline + Self.slack, "\(name): \(elapsed)")
         }
-        // For each receipt three requests to verifyReceipt, and six to the Server API, where the sandbox is looked up as
-        // well and the statuses are requested once beside the history.
+        // For each receipt three requests to verifyReceipt, and six to the Server API, where the sandbox is looked up
+        // as well and the statuses are requested once beside the history.
         #expect(counting.requests.count <= 18, "\(name)")
     }
 

@@ -34,8 +34,8 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     package mutating func next() -> UInt64 { generator.next() }
 }
 
-/// The rows of a table: one in each line, with ` → ` between its two columns, of which the second may be `nothing`. Lines
-/// that begin with `//` are comments.
+/// The rows of a table: one in each line, with ` → ` between its two columns, of which the second may be `nothing`.
+/// Lines that begin with `//` are comments.
 package func tableRows(_ table: String) -> [(String, String)] {
     table.split(separator: "\n").filter { !$0.hasPrefix("//") }.map { line in
         let columns = line.split(separator: " → ").map(String.init)

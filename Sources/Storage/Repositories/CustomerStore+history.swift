@@ -5,8 +5,8 @@ extension CustomerStore {
     /// The source, why the customer was looked up, becomes part of the event. What differed is forwarded to the
     /// targets, see ``CustomerReport``.
     ///
-    /// - Parameter known: an identifier of the customer who was looked up. If the app has no record with it, because the
-    ///   customer was erased in the meantime, nothing is stored.
+    /// - Parameter known: an identifier of the customer who was looked up. If the app has no record with it, because
+    /// the customer was erased in the meantime, nothing is stored.
     /// - Returns: whether the history differed from the stored records; `nil` if nothing was stored. Always `false` if
     ///   no events are recorded, except for the source `reconcile`.
     @discardableResult

@@ -79,7 +79,7 @@ struct RunTests {
         let record = Record()
         var (rest, results) = (Array(0..<5)[...], [Int]())
         let stop = await Run(workers: 1, one.before).run(
-            next: { rest.popFirst() }, perform: record.perform, stop: one.after,
+            next: { rest.popFirst() }, perform: { await record.perform($0) }, stop: { one.after($0) },
             finish: { item, output in
                 #expect(item == output)
                 results.append(output)
@@ -102,7 +102,7 @@ struct RunTests {
             return isBusy && isFull && record.started == 5
         }
         let stop = await Run(workers: 3, ahead: 5) { _ in nil }.run(
-            next: { rest.popFirst() }, perform: record.perform, finish: { results.append($1) })
+            next: { rest.popFirst() }, perform: { await record.perform($0) }, finish: { results.append($1) })
         #expect(await opening.value)
         #expect(stop == nil && results == Array(0..<20))
         #expect(record.maximum == 3)
@@ -132,7 +132,7 @@ struct RunTests {
             var (rest, results, ticks) = ([0, 1][...], [Int](), 0)
             let stop = await Run(workers: 1, cancels: cancels) { _ in isStopped.load(ordering: .relaxed) ? .signal : nil
             }.run(
-                next: { rest.popFirst() }, perform: record.perform,
+                next: { rest.popFirst() }, perform: { await record.perform($0) },
                 tick: {
                     ticks += 1
                     isStopped.store(true, ordering: .relaxed)
@@ -152,7 +152,7 @@ struct RunTests {
         let running = Task {
             var rest = [0, 1][...]
             return await Run(workers: 2) { _ in Task.isCancelled ? .signal : nil }.run(
-                next: { rest.popFirst() }, perform: record.perform, tick: { ticks.withLock { $0 += 1 } },
+                next: { rest.popFirst() }, perform: { await record.perform($0) }, tick: { ticks.withLock { $0 += 1 } },
                 finish: { _, _ in })
         }
         #expect(await eventually { record.started == 2 })

@@ -36,8 +36,8 @@ struct ConfigurationFindingsTests {
                 "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT",
                 "userHeader: a b is not a valid header name",
             ])
-        // The requirements of a forwarding target are checked even if its password has a mistake, and those of test roots
-        // even if the roots cannot be loaded.
+        // The requirements of a forwarding target are checked even if its password has a mistake, and those of test
+        // roots even if the roots cannot be loaded.
         let target = #"{url: "https://a.example", as: v1, password: {file: no.txt}}"#
         #expect(
             try findings("{store: none, apps: [{\(Self.app), forward: [\(target)]}]}") == [

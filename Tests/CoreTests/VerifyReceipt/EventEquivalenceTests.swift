@@ -20,8 +20,8 @@ struct EventEquivalenceTests {
         var storedAnswers = 0
     }
 
-    /// A simulated world, and what happens in it before every receipt is sent; in debug, the receipts of one customer of
-    /// each kind.
+    /// A simulated world, and what happens in it before every receipt is sent; in debug, the receipts of one customer
+    /// of each kind.
     struct Past: Sendable {
         var world: UInt64 = 7
         var customers = TestSize.pick(debug: 84, release: 120)

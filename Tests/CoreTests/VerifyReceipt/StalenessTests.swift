@@ -53,8 +53,8 @@ struct StalenessTests {
         #expect(flat.mayBeStale(at: SharedSimulator.noon) == isStale)
     }
 
-    /// Apple's response for a subscription whose period ends some hours after noon: its state, and the hours after noon at
-    /// which it may be outdated.
+    /// Apple's response for a subscription whose period ends some hours after noon: its state, and the hours after noon
+    /// at which it may be outdated.
     static let responses: [(name: String, ends: Int64, state: String?, current: [Int64], stale: [Int64])] = [
         ("renewal on", 5, #""auto_renew_status":"1""#, [0, 4], [5, 500]),
         ("renewal off", 5, #""auto_renew_status":"0""#, [4, 6, 500], []), ("renewal unknown", 5, nil, [4], [6]),
