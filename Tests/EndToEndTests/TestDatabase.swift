@@ -31,7 +31,7 @@ enum TestDatabase {
         let parameters = try #require(parameters).map { ($0.key, $0.value) } + [("options", "-csearch_path=\(schema)")]
         let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: parameters, connections: 1))
         try await client.connected(within: .seconds(10))
-        let rows = try await client.query(PostgreSQLQuery(sql), within: .seconds(30)).rows
+        let rows = try await client.query(SQLStatement(sql), within: .seconds(30)).rows
         await client.close()
         return rows
     }
