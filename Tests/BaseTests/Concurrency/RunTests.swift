@@ -78,9 +78,10 @@ struct RunTests {
     func stops(one: Case) async throws {
         let record = Record()
         var (rest, results) = (Array(0..<5)[...], [Int]())
-        let stop = await Run(workers: 1, one.before).run(
-            next: { rest.popFirst() }, perform: { await record.perform($0) }, stop: { one.after($0) },
-            finish: { item, output in
+        let stop = try await Run(workers: 1, one.before).run(
+            next: { () throws(Failure) in rest.popFirst() },
+            perform: { (item) async throws(Failure) in await record.perform(item) }, stop: { one.after($0) },
+            finish: { (item, output) throws(Failure) in
                 #expect(item == output)
                 results.append(output)
             })
@@ -101,8 +102,10 @@ struct RunTests {
             defer { record.letGo() }
             return isBusy && isFull && record.started == 5
         }
-        let stop = await Run(workers: 3, ahead: 5) { _ in nil }.run(
-            next: { rest.popFirst() }, perform: { await record.perform($0) }, finish: { results.append($1) })
+        let stop = try await Run(workers: 3, ahead: 5) { _ in nil }.run(
+            next: { () throws(Failure) in rest.popFirst() },
+            perform: { (item) async throws(Failure) in await record.perform(item) },
+            finish: { (_, output) throws(Failure) in results.append(output) })
         #expect(await opening.value)
         #expect(stop == nil && results == Array(0..<20))
         #expect(record.maximum == 3)
