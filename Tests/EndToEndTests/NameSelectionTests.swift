@@ -51,8 +51,9 @@ struct NameSelectionTests {
         let configured = "(configured: com.example.app). Did you mean com.example.app?"
         let commands: [[String]] = [
             ["lookup", "1"], ["lookup", "--ids", "ids.txt", "--to", "a.jsonl"], ["orders", "lookup", "MV1"],
-            ["migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api"], ["notifications", "test"],
-            ["notifications", "history"], ["tokens", "set", "1", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"],
+            ["migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api", "--allow-unverified"],
+            ["notifications", "test"], ["notifications", "history"],
+            ["tokens", "set", "1", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"],
         ]
         for command in commands {
             try await fixture.expectRefusal(
