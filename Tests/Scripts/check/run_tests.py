@@ -37,8 +37,8 @@ TEST_LIMIT, RUN_LIMIT = 3, 40 * 60
 MEMORY = 1 << 30
 # Seconds between two lines of progress.
 PROGRESS = 15
-# Suites that run when all others have ended, because they stop a server that others use.
-LAST = re.compile(r"^StorageTests[.]PostgreSQLOutageTests$")
+# Suites that run when all others have ended, because they stop a server that others use, or cause deadlocks, which others count.
+LAST = re.compile(r"^StorageTests[.]PostgreSQL(Client|Outage)Tests$")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 libc = ctypes.CDLL(None)
 
